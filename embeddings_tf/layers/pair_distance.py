@@ -10,6 +10,7 @@ from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.labelled_batch import real_floats
 from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.pair_logits import logits_of_all_pairs
 from embeddings_tf.ops.pair_logits import logits_of_pairs
 
@@ -133,7 +134,9 @@ class PairDistance(keras.layers.Layer):
             real_floats("Embeddings", side, self.compute_dtype)
             for side in inputs
         )
-        _checked_dim((first.shape, second.shape), same_length=True)
+        shapes = (first.shape, second.shape)
+        self._require_dim(_checked_dim(shapes, same_length=True))
+        first, second = rows_of_one_length(first, second)
         weights, rate, seed = self._arguments(training)
         logits = logits_of_pairs(first, second, weights, rate, seed)
         if self.symmetric:
@@ -167,11 +170,7 @@ class PairDistance(keras.layers.Layer):
         dim = _checked_dim(shapes)
         if not self.built:
             self.build(shapes)
-        if 2 * dim != self.kernels[0].shape[0]:
-            raise ValueError(
-                f"This distance compares embeddings of "
-                f"{self.kernels[0].shape[0] // 2} dimensions; received {dim}."
-            )
+        self._require_dim(dim)
         first = tf.cast(first, self.compute_dtype)
         second = tf.cast(second, self.compute_dtype)
         block_size = max(1, BLOCK_FLOATS // max(self.hidden_units))
@@ -181,6 +180,16 @@ class PairDistance(keras.layers.Layer):
             other = logits_of_all_pairs(second, first, *arguments)
             logits = (logits + tf.transpose(other)) / 2
         return logits
+
+    def _require_dim(self, dim: int) -> None:
+        """ValueError unless the weights are for embeddings of this dim."""
+        expected = self.kernels[0].shape[0] // 2
+        if dim != expected:
+            raise ValueError(
+                f"This distance compares embeddings of {expected} dimensions; "
+                f"received {dim}. Embed with the encoder that it was trained "
+                "with."
+            )
 
     def _arguments(self, training) -> tuple[list, float, tf.Tensor]:
         """Returns weights as tensors, the dropout rate, and its seed."""
@@ -214,10 +223,11 @@ def _checked_dim(shapes, same_length: bool = False) -> int:
         (rows, dim), (columns, other_dim) = shapes
     except (TypeError, ValueError):
         dim = None
-    if dim is None or dim != other_dim:
+    # A product of no columns ends the process in TensorFlow.
+    if not dim or dim != other_dim:
         raise ValueError(
             "PairDistance compares two tensors of embeddings (n, dim) with "
-            f"one dim; received shapes {shapes}. Call it as "
+            f"one dim of at least 1; received shapes {shapes}. Call it as "
             "distance((first, second))."
         )
     if same_length and None not in (rows, columns) and rows != columns:

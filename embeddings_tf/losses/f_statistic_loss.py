@@ -10,6 +10,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.ops.differentiable_once import differentiable_once
 from embeddings_tf.ops.f_statistic import value_and_gradient
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.undecided_tests import share_of_undecided_tests
@@ -70,12 +71,10 @@ def f_statistic_loss(
         )
 
         def backward(upstream):
-            # Adds 0, so that a second derivative raises instead of being None.
-            nothing = tf.raw_ops.PreventGradient(
-                input=embeddings[:0],
-                message="f_statistic_loss is differentiable once only.",
+            upstream = differentiable_once(
+                upstream, embeddings, "f_statistic_loss"
             )
-            return None, (upstream + tf.reduce_sum(nothing)) * gradient
+            return None, upstream * gradient
 
         return value, backward
 

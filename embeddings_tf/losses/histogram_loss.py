@@ -7,6 +7,7 @@ from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.differentiable_once import differentiable_once
 from embeddings_tf.ops.global_batch import own_rows
 from embeddings_tf.ops.global_batch import sum_over_replicas
 from embeddings_tf.ops.labelled_batch import labelled_batch
@@ -95,7 +96,11 @@ def _overlap(
         def gradient(upstream):
             # Within a cell, the value is linear in each of its pairs.
             slopes = tf.stack([-of_negatives[:-1], of_positives[1:]])
-            slopes *= over_replicas(upstream) * per_pair * (num_cells / 2)
+            slopes = tf.stop_gradient(slopes * per_pair * (num_cells / 2))
+            upstream = over_replicas(upstream)
+            slopes *= differentiable_once(
+                upstream, similarity, "histogram_loss"
+            )
             slopes = tf.pad(tf.reshape(slopes, [-1]), [[0, 1]])
             return tf.gather(slopes, cell)
 

@@ -56,8 +56,10 @@ def _log_prob(labels, embeddings, num_support) -> tf.Tensor:
     is_query = tf.logical_not(episode.is_support)
     if compat.is_traced_for_xla():
         return tf.boolean_mask(_log_prob_in_xla(episode, embeddings), is_query)
+    # Rounded to float32, means far from the origin lose digits of distances.
+    supports = tf.boolean_mask(embeddings, episode.is_support)
     centres = prototypes.class_means(
-        tf.boolean_mask(embeddings, episode.is_support),
+        tf.cast(supports, tf.float64),
         tf.boolean_mask(episode.class_ids, episode.is_support),
         episode.num_classes,
     )
@@ -77,11 +79,15 @@ def _log_prob_in_xla(episode, embeddings) -> tf.Tensor:
     rows, most of them empty.
     """
     most = tf.size(episode.class_ids)
-    weight = tf.cast(episode.is_support, embeddings.dtype)
+    exact = tf.cast(embeddings, tf.float64)
+    weight = tf.cast(episode.is_support, tf.float64)
     counts = tf.math.unsorted_segment_sum(weight, episode.class_ids, most)
-    supports = tf.where(episode.is_support[:, None], embeddings, 0)
+    supports = tf.where(episode.is_support[:, None], exact, 0)
     totals = tf.math.unsorted_segment_sum(supports, episode.class_ids, most)
     centres = tf.math.divide_no_nan(totals, counts[:, None])
+    # Zeros would be far from the other centres.
+    middle = distances.middle_row(exact)
+    centres = tf.where(counts[:, None] > 0, centres, middle)
     scores = -distances.squared_l2_between(embeddings, centres)
     is_class = tf.range(most) < episode.num_classes
     log_prob = tf.nn.log_softmax(tf.where(is_class, scores, -np.inf))

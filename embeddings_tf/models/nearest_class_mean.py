@@ -5,6 +5,8 @@ import tensorflow as tf
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import prototypes
+from embeddings_tf.ops.labelled_batch import require_one_width
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 
 
 class NearestClassMean:
@@ -69,15 +71,14 @@ class NearestClassMean:
 
     def score_pairs(self, first, second) -> tf.Tensor:
         """Minus the squared distance of two sets of rows, row by row."""
-        first, dtype = self._compared(first)
-        second, _ = self._compared(second)
+        first, second, dtype = self._two_sets(first, second)
+        first, second = rows_of_one_length(first, second)
         squares = tf.math.squared_difference(first, second)
         return prototypes.finite(-tf.reduce_sum(squares, axis=-1), dtype)
 
     def score_all_pairs(self, first, second) -> tf.Tensor:
         """Minus the squared distance of each row with each row, `(n, m)`."""
-        first, dtype = self._compared(first)
-        second, _ = self._compared(second)
+        first, second, dtype = self._two_sets(first, second)
         squares = distances.squared_l2_in_pieces(first, second)
         return prototypes.finite(-squares, dtype)
 
@@ -92,6 +93,13 @@ class NearestClassMean:
     def batch_diagnostics(self, labels, embeddings) -> dict:
         """Empty: only the diagnostics of all embeddings."""
         return {}
+
+    def _two_sets(self, first, second) -> tuple:
+        """Two sets as `_compared`, of one width, and the dtype of the first."""
+        first, dtype = self._compared(first)
+        second, _ = self._compared(second)
+        require_one_width(first, second)
+        return first, second, dtype
 
     def _compared(self, embeddings) -> tuple[tf.Tensor, tf.DType]:
         """Points in float64, and the dtype of the embeddings."""

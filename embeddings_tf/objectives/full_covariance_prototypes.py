@@ -14,7 +14,7 @@ from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import require_one_length
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.positive_weight import inverse
 from embeddings_tf.ops.prototypes import finite
 from embeddings_tf.ops.prototypes import log_mean_exp
@@ -201,7 +201,7 @@ class FullCovariancePrototypes(EpisodicObjective):
         no likelihood ratio. Sets `(n, 5)` give `(n,)`.
         """
         first, second = map(self._features, (first, second))
-        require_one_length(first.shape[:1], second.shape[:1])
+        first, second = rows_of_one_length(first, second)
         apart = plane_gaussian.difference(
             *map(plane_gaussian.from_features, (first, second))
         )

@@ -14,8 +14,9 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import require_one_length
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.labelled_batch import single_precision
+from embeddings_tf.ops.log_average import LARGEST_NUM_SAMPLES
 from embeddings_tf.ops.seed_pair import seed_pair
 
 
@@ -47,7 +48,7 @@ class HedgedInstances(MatchObjective):
     `docs/hedged_instances.md` describes equal rows and variances of 0.
 
     Args:
-        num_samples: K, samples per row. Time grows with the square of K.
+        num_samples: K, samples per row, at most 46,340. Time grows with K^2.
             Memory is a few times `batch * batch` floats, tens of MiB for a
             small batch, and a few times the samples.
         beta: Weight of the divergence, 0 to 1e18. With 0 the Gaussians shrink
@@ -101,7 +102,7 @@ class HedgedInstances(MatchObjective):
         **kwargs,
     ):
         super().__init__(dtype=dtype, **kwargs)
-        self.num_samples = positive_integer("num_samples", num_samples)
+        self.num_samples = _checked_num_samples(num_samples)
         self.beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
         self.average = one_of("average", average, ("probability", "loss"))
         self.seed = seed = optional_seed("seed", seed)
@@ -151,7 +152,7 @@ class HedgedInstances(MatchObjective):
 
         Returns:
             `(first, second)`. Memory is a few times `first * second` floats,
-            for any number of samples.
+            plus a few times the samples of all rows.
         """
         pair = self._samples_and_weights(
             packed_first, packed_second, num_samples, seed
@@ -166,12 +167,11 @@ class HedgedInstances(MatchObjective):
         Two sets `(n, 2 * dim)` give `(n,)`. `num_samples` and `seed` are as in
         `match_log_probability`.
         """
-        pair = self._samples_and_weights(
+        first, second, *weights = self._samples_and_weights(
             packed_first, packed_second, num_samples, seed
         )
-        first, second = (samples.shape[1:2] for samples in pair[:2])
-        require_one_length(first, second)
-        return self._finite(match_probability.logit_by_row(*pair))
+        pair = rows_of_one_length(first, second, axis=1)
+        return self._finite(match_probability.logit_by_row(*pair, *weights))
 
     def score_pairs(
         self, packed_first, packed_second, num_samples=None, seed=None
@@ -282,7 +282,7 @@ class HedgedInstances(MatchObjective):
         """Samples of two sets, scale and offset, all in float64."""
         if num_samples is None:
             num_samples = self.num_samples
-        num_samples = positive_integer("num_samples", num_samples)
+        num_samples = _checked_num_samples(num_samples)
         samples = match_probability.samples_of_sets(
             first, second, num_samples, self._seed(seed), self.compute_dtype
         )
@@ -301,3 +301,13 @@ class HedgedInstances(MatchObjective):
             "average": self.average,
             "seed": self.seed,
         }
+
+
+def _checked_num_samples(value) -> int:
+    num_samples = positive_integer("num_samples", value)
+    if num_samples > LARGEST_NUM_SAMPLES:
+        raise ValueError(
+            f"`num_samples` must be at most {LARGEST_NUM_SAMPLES}, because all "
+            f"pairs of samples are compared; received {num_samples}."
+        )
+    return num_samples

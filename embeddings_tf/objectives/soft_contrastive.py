@@ -8,7 +8,8 @@ from embeddings_tf.ops import match_probability
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import require_one_length
+from embeddings_tf.ops.labelled_batch import require_one_width
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.labelled_batch import single_precision
 
 
@@ -87,10 +88,9 @@ class SoftContrastive(MatchObjective):
         Two sets `(n, dim)` give `(n,)`. Every finite embedding has a finite
         result.
         """
-        pair = self._points_and_weights(first, second)
-        first, second = (points.shape[1:2] for points in pair[:2])
-        require_one_length(first, second)
-        return self._finite(match_probability.logit_by_row(*pair))
+        first, second, *weights = self._points_and_weights(first, second)
+        pair = rows_of_one_length(first, second, axis=1)
+        return self._finite(match_probability.logit_by_row(*pair, *weights))
 
     def score_pairs(self, first, second) -> tf.Tensor:
         """Log-likelihood ratio of a match, row by row: `match_logit`."""
@@ -165,11 +165,6 @@ class SoftContrastive(MatchObjective):
             real_matrix("Embeddings", side, self.compute_dtype)
             for side in (first, second)
         )
-        if not first.shape[-1:].is_compatible_with(second.shape[-1:]):
-            raise ValueError(
-                "Compared embeddings must have the same width; received "
-                f"shapes {first.shape} and {second.shape}. Embed both with one "
-                "encoder."
-            )
+        require_one_width(first, second)
         sides = (tf.cast(side[None], tf.float64) for side in (first, second))
         return *sides, *self._weights(tf.float64)

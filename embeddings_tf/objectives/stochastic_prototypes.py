@@ -18,7 +18,7 @@ from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import require_one_length
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.prototypes import finite
 from embeddings_tf.ops.prototypes import require_support
 
@@ -76,7 +76,8 @@ class StochasticPrototypes(EpisodicObjective):
         y_pred: Packed Gaussians `(batch, 2 * dim)`.
 
     Returns:
-        `(batch,)`, float32, `v` in every entry.
+        `(batch,)`, float32, `v` in every entry. `v` and its gradient are finite
+        for embeddings up to 1e15 if `noise_variance` is at least 1e-3.
 
     Raises:
         ValueError: For an argument of another kind, an odd last axis of
@@ -230,7 +231,8 @@ class StochasticPrototypes(EpisodicObjective):
             packed_queries: `(queries, 2 * dim)`.
             packed_prototypes: `(classes, 2 * dim)` from `prototypes`;
                 `noise_variance` is added here.
-            num_samples: Samples per query; memory does not depend on it.
+            num_samples: Samples per query. Memory is for the queries and
+                classes, plus `num_samples * dim` numbers.
             seed: int or int32 `(2,)`; None: a new one each time.
             sampler: `"naive"` averages over samples of the query,
                 `"intersection"` over weighted samples of its products with the
@@ -262,7 +264,7 @@ class StochasticPrototypes(EpisodicObjective):
         no likelihood ratio. Sets `(n, 2 * dim)` give `(n,)`.
         """
         first, second = self._two_sets(packed_first, packed_second)
-        require_one_length(first.shape[:1], second.shape[:1])
+        first, second = rows_of_one_length(first, second)
         mean, variance, other_mean, other_variance, noise = (
             tf.cast(tensor, tf.float64)
             for tensor in (

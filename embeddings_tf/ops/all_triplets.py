@@ -54,7 +54,9 @@ def mean_over_triplets(
         counts = signed_counts(d, rows)
         slope = share * counts
         active = share * tf.reduce_sum(tf.nn.relu(counts))
-        value = tf.reduce_sum(slope * d) + active * margin
+        # The counts of a row add up to 0. Large distances would only cancel.
+        from_hardest = d - _hardest_positive(d, positives, rows)
+        value = tf.reduce_sum(slope * from_hardest) + active * margin
         return tf.stack([value, active]), slope
 
     value, active = tf.unstack(
@@ -69,6 +71,13 @@ def mean_over_triplets(
     if average_over == "active":
         return tf.math.divide_no_nan(value, tf.stop_gradient(active))
     return value
+
+
+def _hardest_positive(d, positives, rows):
+    """Largest distance to a positive `(rows, 1)`, 0 if there is none."""
+    of_positives = positives.take(d, rows)
+    of_positives = tf.where(positives.exists(rows), of_positives, 0)
+    return tf.nn.relu(tf.reduce_max(of_positives, axis=1, keepdims=True))
 
 
 def _by_comparing(d, positives, rows, margin):

@@ -12,6 +12,8 @@ RESOLUTION = 2e-14
 SMALLEST_ENTRY = 1e-30
 # Differences of pairs of rows that are in memory at once.
 _LARGEST_PIECE = 2**24
+# Rows whose median is the middle of a batch: few, so that it costs no time.
+_ROWS_OF_MIDDLE = 31
 
 
 def squared_l2(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
@@ -57,7 +59,8 @@ def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     As `squared_l2`, but from inner products, which take `len(a) * len(b)`
     floats of memory for any dimension. The products are float64, of rows
     around the mean of `b`: points closer than 1e-7 of their distance from
-    this mean lose their digits. `b` has at least one row.
+    this mean lose their digits. `b` has at least one row, and may be float64
+    for the digits of means. The result has the type of `a`.
     """
 
     @tf.custom_gradient
@@ -82,13 +85,12 @@ def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
             # Twice the sum of g_ij (a_i - b_j). The type of the rows suffices
             # here: the error is the rounding error of the centred rows.
             centred_a = 2 * tf.cast(exact_a, a.dtype)
-            centred_b = 2 * tf.cast(exact_b, b.dtype)
+            centred_b = 2 * tf.cast(exact_b, a.dtype)
             of_a = tf.reduce_sum(upstream, axis=1)[:, None] * centred_a
             of_b = tf.reduce_sum(upstream, axis=0)[:, None] * centred_b
-            return (
-                of_a - tf.matmul(upstream, centred_b),
-                of_b - tf.matmul(upstream, centred_a, transpose_a=True),
-            )
+            of_b -= tf.matmul(upstream, centred_a, transpose_a=True)
+            of_a -= tf.matmul(upstream, centred_b)
+            return of_a, tf.cast(of_b, b.dtype)
 
         return square, gradient
 
@@ -113,15 +115,38 @@ def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
 
         def gradient(upstream):
             # The sum over j of 2 (g_ij + g_ji) (z_i - z_j). float32 suffices
-            # here: the error is the rounding error of the centred z.
+            # in the product: the error is the rounding error of centred z.
             weight = 2 * (upstream + tf.transpose(upstream))
+            centred = z - middle_row(z)
+            # Large terms cancel before they overflow.
             total = tf.reduce_sum(weight, axis=1, keepdims=True)
-            centred = z - tf.reduce_mean(z, axis=0)
-            return total * centred - tf.matmul(weight, centred)
+            total = tf.cast(total, tf.float64) * tf.cast(centred, tf.float64)
+            total -= tf.cast(tf.matmul(weight, centred), tf.float64)
+            return tf.cast(total, z.dtype)
 
         return square, gradient
 
     return distances(z)
+
+
+def middle_row(z: tf.Tensor) -> tf.Tensor:
+    """A point `(dim,)` amid most rows of `z` `(batch, dim)`, as a constant.
+
+    Rows minus this point have the same distances, with smaller rounding
+    errors. It is the median of at most 31 rows, because one huge row moves the
+    mean away from the other rows. Numbers that are not finite count as 0, and
+    no rows have the middle 0.
+    """
+    num_rows = z.shape[0] or tf.shape(z)[0]
+    count = tf.minimum(num_rows, _ROWS_OF_MIDDLE)
+    rows = tf.range(count) * num_rows // tf.maximum(count, 1)
+    some = tf.gather(tf.stop_gradient(z), rows)
+    some = tf.where(tf.math.is_finite(some), some, tf.zeros_like(some))
+    ordered = tf.sort(some, axis=0)
+    middle = tf.reduce_sum(ordered[count // 2 : count // 2 + 1], axis=0)
+    # Differences from it do not overflow.
+    limit = 1e-6 * z.dtype.max
+    return tf.clip_by_value(middle, -limit, limit)
 
 
 def square_of_products(

@@ -13,6 +13,13 @@ SMALLEST_RATIO, LARGEST_RATIO = 1e-37, 1e37
 # Pairs times dimensions in a block: 2 MB per tensor bounds the memory. Most
 # batches need one block.
 BLOCK_SIZE = 2**18
+# Twice the number of pairs of classes fits in int32.
+LARGEST_NUM_CLASSES = 46_341
+TOO_MANY_CLASSES = (
+    "The F-statistic loss compares all pairs of classes, of at most "
+    f"{LARGEST_NUM_CLASSES} classes in a batch. Feed smaller batches. Received "
+    "classes:"
+)
 
 
 class _Batch(NamedTuple):
@@ -92,6 +99,8 @@ def value_and_gradient(
     value, gradient = over_all_pairs(batch, test)
     # top_k ignores NaN.
     is_finite = tf.math.is_finite(tf.reduce_sum(batch.spread))
+    # XLA drops the assertion.
+    is_finite &= batch.num_classes <= LARGEST_NUM_CLASSES
     value = tf.where(is_finite, value, tf.constant(np.nan, tf.float64))
     return (
         tf.cast(value, embeddings.dtype),
@@ -108,7 +117,7 @@ def statistics(labels, embeddings, equal_variance) -> _Batch:
         # more add no class, but raise its bound of the number of classes.
         labels = tf.concat([labels, labels[:1], labels[:1]], axis=0)
     present, ids = tf.unique(labels)
-    ids, num_classes = ids[:num_rows], tf.size(present)
+    ids, num_classes = ids[:num_rows], _checked_num_classes(tf.size(present))
 
     def over_classes(values):
         return tf.math.unsorted_segment_sum(
@@ -136,6 +145,20 @@ def statistics(labels, embeddings, equal_variance) -> _Batch:
     spread += 1e-280  # avoids 0 / 0
     dim = embeddings.shape[-1] or tf.shape(embeddings)[-1]
     return _Batch(num_classes, dim, ids, z, count, mean, offset, spread, weight)
+
+
+def _checked_num_classes(num_classes):
+    """Raises ValueError, or fails in a graph, if numbers of pairs overflow."""
+    is_valid = num_classes <= LARGEST_NUM_CLASSES
+    if tf.executing_eagerly():
+        if not is_valid:
+            raise ValueError(f"{TOO_MANY_CLASSES} {int(num_classes)}.")
+        return num_classes
+    if compat.is_traced_for_xla():
+        return num_classes
+    check = tf.debugging.Assert(is_valid, [TOO_MANY_CLASSES, num_classes])
+    with tf.control_dependencies([check]):
+        return tf.identity(num_classes)
 
 
 def _of_rows(class_values, ids, dtype):

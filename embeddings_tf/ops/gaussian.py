@@ -41,11 +41,11 @@ def dim_of(reader: str, shape) -> int:
             that reads them.
     """
     width = shape[-1]
-    if width is None or width % 2:
+    if not width or width % 2:
         raise ValueError(
-            f"{reader} reads packed Gaussians (batch, 2 * dim); received "
-            f"embeddings of shape {tuple(shape)}. Let the encoder end in "
-            "GaussianEmbedding(dim)."
+            f"{reader} reads packed Gaussians (batch, 2 * dim), with a dim of "
+            f"at least 1; received embeddings of shape {tuple(shape)}. Let the "
+            "encoder end in GaussianEmbedding(dim)."
         )
     return width // 2
 

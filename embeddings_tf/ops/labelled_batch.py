@@ -16,6 +16,10 @@ RANK = (
     "shape {shape}. End the encoder in a layer that gives one vector for each "
     "input, such as keras.layers.Flatten() or GlobalAveragePooling."
 )
+ROW_BY_ROW = "Pairs are compared row by row"
+EACH_WITH_EACH = (
+    "Give as many of both; `score_all_pairs` compares each with each."
+)
 LENGTH = (
     "Labels and embeddings must have the same number of rows. Feed one label "
     "for each example."
@@ -168,19 +172,53 @@ def real_matrix(name: str, values, dtype=None) -> tf.Tensor:
     return values
 
 
-def require_one_length(first: tf.TensorShape, second: tf.TensorShape) -> None:
-    """ValueError unless two sets that are compared by row have as many rows.
+def require_one_width(first: tf.Tensor, second: tf.Tensor) -> None:
+    """ValueError unless embeddings that are compared have one width.
+
+    Otherwise a width of 1 would be broadcast.
+    """
+    if not first.shape[-1:].is_compatible_with(second.shape[-1:]):
+        raise ValueError(
+            "Compared embeddings must have the same width; received shapes "
+            f"{first.shape} and {second.shape}. Embed both with one encoder."
+        )
+
+
+def rows_of_one_length(
+    first: tf.Tensor, second: tf.Tensor, axis: int = 0
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns two sets that are compared row by row, as many rows of each.
+
+    Otherwise a single row would be compared with every row of the other set.
 
     Args:
-        first: Number of rows, a shape of rank 1.
+        first: Rows along `axis`.
         second: The same of the other set.
+        axis: 0, or 1 if samples come first.
+
+    Raises:
+        ValueError: If the numbers of rows differ (in a graph that does not
+            know them: `tf.errors.InvalidArgumentError`).
     """
-    if not first.is_compatible_with(second):
-        raise ValueError(
-            f"Pairs are compared row by row; received {first[0]} and "
-            f"{second[0]} rows. Give as many of both; `score_all_pairs` "
-            "compares each with each."
-        )
+    lengths = first.shape[axis], second.shape[axis]
+    if None not in lengths:
+        if lengths[0] != lengths[1]:
+            raise ValueError(
+                f"{ROW_BY_ROW}; received {lengths[0]} and {lengths[1]} rows. "
+                f"{EACH_WITH_EACH}"
+            )
+        return first, second
+    lengths = tf.shape(first)[axis], tf.shape(second)[axis]
+    same_length = tf.debugging.Assert(
+        tf.equal(*lengths),
+        [f"{ROW_BY_ROW}. {EACH_WITH_EACH} Received rows:", *lengths],
+    )
+    with tf.control_dependencies([same_length]):
+        shape = tf.shape(second)
+        shape = [shape[:axis], lengths[0][None], shape[axis + 1 :]]
+        # XLA drops assertions, but checks the size.
+        reshaped = tf.reshape(second, tf.concat(shape, axis=0))
+        return tf.identity(first), tf.ensure_shape(reshaped, second.shape)
 
 
 def _tensor(name: str, values, expected: str, cure: str) -> tf.Tensor:

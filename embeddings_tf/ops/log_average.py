@@ -8,7 +8,16 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import compat
+from embeddings_tf.ops.distances import middle_row
 from embeddings_tf.ops.sum_over_pairs import BLOCK_SIZE
+
+# The number of pairs of samples fits in int32.
+LARGEST_NUM_SAMPLES = 46_340
+# A product in float64 keeps half of the digits of a squared distance that is
+# larger than this share of the squared norms.
+CLOSE = 1e-8
+# Smaller norms, squared and in units of the logit, change it by at most 1e-6.
+FAR = 1e3
 
 
 def log_average(
@@ -26,7 +35,7 @@ def log_average(
     block of `BLOCK_SIZE` numbers if larger, and a few times the samples.
 
     Args:
-        first: `(num_samples, n, dim)`.
+        first: `(num_samples, n, dim)`, at most `LARGEST_NUM_SAMPLES`.
         second: `(num_samples, m, dim)`; None: `first` again. Then `sign` is
             symmetric, `num_samples` is static, and each pair of different
             samples is computed once.
@@ -39,14 +48,12 @@ def log_average(
         `(n, m)`.
     """
     dtype = first.dtype
-    # Centred points have the same distances, with smaller rounding errors.
-    middle = tf.reduce_mean(tf.cast(first, tf.float64), axis=(0, 1))
-    middle = tf.stop_gradient(tf.cast(middle, dtype))
-    # An empty batch has no mean; use 0.
-    middle = tf.where(tf.size(first) > 0, middle, tf.zeros_like(middle))
-    sides = [side - middle for side in (first, second) if side is not None]
+    # Differences of the largest float32 are infinite in float32.
+    exact = [tf.cast(x, tf.float64) for x in (first, second) if x is not None]
+    middle = _middle(exact)
+    centred = [side - middle for side in exact]
     num_samples = first.shape[0] or tf.shape(first)[0]
-    num_pairs = tf.cast(num_samples * num_samples, dtype)
+    num_pairs = tf.square(tf.cast(num_samples, dtype))
     kinds = _kinds_of_pairs(num_samples, second is None)
     zeros = tf.zeros_like(sign)
 
@@ -58,9 +65,11 @@ def log_average(
         def distances_and_logits(i, j):
             """Distances of pairs of samples, and their logits with the sign."""
             # Not left[i], which OpenVINO cannot run in a loop.
-            distance = _distances(
-                tf.gather(left, i), tf.gather(right, j), dtype
-            )
+            columns = tf.gather(left, i), tf.gather(right, j)
+            of_rows = None
+            if second is not None:
+                of_rows = tf.gather(exact[0], i), tf.gather(exact[1], j), scale
+            distance = _distances(*columns, dtype, of_rows)
             return distance, of_offset - of_scale * distance
 
         def add(i, j, *sums):
@@ -113,18 +122,18 @@ def log_average(
         def gradient(upstream):
             weight = sign * upstream / (added if of_probability else num_pairs)
             sums = [tf.zeros_like(scale), tf.zeros_like(offset)]
-            sums += [tf.zeros_like(side, tf.float64) for side in sides]
+            sums += [tf.zeros_like(side) for side in sides]
             for pairs in kinds:
                 of_both = weight
                 if pairs.are_mirrored:
                     of_both += tf.transpose(weight)
                 step = functools.partial(add_gradient, of_both)
                 sums = pairs.loop(step, sums, sizes)
-            return [tf.cast(total, dtype) for total in sums]
+            return sums
 
         return total, gradient
 
-    return average(scale, offset, *sides)
+    return average(scale, offset, *centred)
 
 
 class _Pairs(NamedTuple):
@@ -187,24 +196,62 @@ def _kinds_of_pairs(num_samples, of_one_side: bool) -> list[_Pairs]:
     return [different, same]
 
 
+def _middle(sides) -> tf.Tensor:
+    """A point near most rows, a constant: differences from it round less."""
+    if len(sides) == 1:
+        dim = sides[0].shape[-1] or tf.shape(sides[0])[-1]
+        return middle_row(tf.reshape(sides[0], [-1, dim]))
+    # Not of the queries: no answer may depend on other queries.
+    mean = tf.stop_gradient(tf.reduce_mean(sides[1], axis=(0, 1)))
+    # Rows that are not finite, or no rows, have no mean; use 0.
+    return tf.where(tf.math.is_finite(mean), mean, tf.zeros_like(mean))
+
+
 def _columns(samples) -> tuple[tf.Tensor, tf.Tensor]:
     """Two matrices of each sample, whose product is the squared distances.
 
     `[-2 z, ||z||^2, 1]` and `[z, 1, ||z||^2]`, float64.
     """
-    exact = tf.cast(samples, tf.float64)
-    square = tf.reduce_sum(tf.square(exact), axis=-1, keepdims=True)
+    square = tf.reduce_sum(tf.square(samples), axis=-1, keepdims=True)
     one = tf.ones_like(square)
-    left = tf.concat([-2 * exact, square, one], axis=-1)
-    return left, tf.concat([exact, one, square], axis=-1)
+    left = tf.concat([-2 * samples, square, one], axis=-1)
+    return left, tf.concat([samples, one, square], axis=-1)
 
 
-def _distances(left, right, dtype) -> tf.Tensor:
-    """Distances of rows of `_columns`."""
+def _distances(left, right, dtype, of_rows=None) -> tf.Tensor:
+    """Distances of rows of `_columns`.
+
+    Close points far from the origin lose their digits in the product. With
+    `of_rows`, both sides as they were and the scale, their differences are
+    taken instead if a logit would show it, which is slower.
+    """
     # A rounding error of equal rows may be negative.
     square = tf.nn.relu(tf.matmul(left, right, transpose_b=True))
+    if of_rows:
+        *rows, scale = of_rows
+        norms = left[..., -2, None] + right[..., None, :, -1]
+        is_far = norms * tf.cast(scale, tf.float64) ** 2 > FAR
+        is_inexact = is_far & (square < CLOSE * norms)
+        square = tf.cond(
+            tf.reduce_any(is_inexact),
+            lambda: _squares_of_differences(*rows),
+            lambda: square,
+        )
     # Limited, so that a logit is finite.
     return tf.minimum(tf.cast(tf.sqrt(square), dtype), 1e-6 * dtype.max)
+
+
+def _squares_of_differences(first, second) -> tf.Tensor:
+    """Squared distances, one dimension after another to bound the memory."""
+
+    def add(dim, square):
+        a, b = (tf.gather(side, dim, axis=-1) for side in (first, second))
+        added = tf.math.squared_difference(a[..., None], b[..., None, :])
+        return dim + 1, square + added
+
+    zeros = tf.zeros_like(first[..., :1] + second[..., None, :, 0])
+    num_dims = tf.shape(first)[-1]
+    return tf.while_loop(lambda dim, _: dim < num_dims, add, (0, zeros))[1]
 
 
 def _by_samples(by_square, left, right) -> tuple[tf.Tensor, tf.Tensor]:

@@ -244,7 +244,7 @@ def _distances_between(z, distance):
 def _origin(z, distance):
     """Returns rows whose differences or products are the distances."""
     # The centred rows have smaller rounding errors.
-    return z if distance == "cosine" else z - tf.reduce_mean(z, axis=0)
+    return z if distance == "cosine" else z - distances.middle_row(z)
 
 
 def _in_product(slope, d, distance):

@@ -324,6 +324,7 @@ def test_bad_arguments(arguments, message):
     ("first", "second", "message"),
     [
         ((5, 4), (5, 3), "with one dim"),
+        ((5, 0), (5, 0), "one dim of at least 1"),
         ((5, 4), (4,), "two tensors of embeddings"),
         ((5, 4, 1), (5, 4, 1), "two tensors of embeddings"),
         ((5, 4), (3, 4), "row by row.*5 first and 3.*all_pairs"),
@@ -342,8 +343,9 @@ def test_other_dim_than_built_for():
     layer = PairDistance(UNITS)
     layer.all_pairs(embeddings(3), embeddings(3))
     wide = embeddings(3, dim=6)
-    with pytest.raises(ValueError, match="4 dimensions; received 6"):
-        layer.all_pairs(wide, wide)
+    for score in (layer.all_pairs, lambda a, b: layer((a, b))):
+        with pytest.raises(ValueError, match="4 dimensions; received 6"):
+            score(wide, wide)
 
 
 def test_a_single_tensor():

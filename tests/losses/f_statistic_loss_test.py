@@ -490,6 +490,20 @@ def test_errors():
         f_statistic_loss(EQUAL, z, direction="apart")
 
 
+def test_more_classes_than_pairs_fit_in_an_integer():
+    labels = np.repeat(np.arange(46_342), 2)
+    z = np.zeros((len(labels), 2), "float32")
+    with pytest.raises(ValueError, match=r"46341 classes .* classes: 46342\."):
+        f_statistic_loss(labels, z)
+    compiled = tf.function(f_statistic_loss, autograph=False)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="46341 classes"):
+        compiled(labels, z)
+    # The last of the pairs that fit.
+    number = 46_341 * 46_340 // 2 - 1
+    first, second = MODULE._classes_of_pair(tf.constant(number))
+    assert (int(first), int(second)) == (46_339, 46_340)
+
+
 def test_no_second_derivative():
     z = tf.constant(points())
     with tf.GradientTape() as outer:

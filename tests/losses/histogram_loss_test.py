@@ -157,3 +157,15 @@ def test_errors(num_nodes):
         HistogramLoss(num_nodes)
     with pytest.raises(ValueError, match=message):
         histogram_loss([0, 0, 1], points(3), num_nodes)
+
+
+def test_no_second_derivative():
+    z = tf.constant(np.random.default_rng(0).normal(size=(6, 3)), tf.float32)
+    with tf.GradientTape() as outer:
+        outer.watch(z)
+        with tf.GradientTape() as inner:
+            inner.watch(z)
+            value = histogram_loss([0, 0, 1, 1, 2, 2], z)[0]
+        gradient = inner.gradient(value, z)
+    with pytest.raises(LookupError, match="histogram_loss is differentiable"):
+        outer.gradient(gradient, z)

@@ -76,6 +76,28 @@ def test_far_embeddings():
     np.testing.assert_allclose(wrong, np.full(4, 1e12), rtol=1e-6)
 
 
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_far_from_the_origin(jit_compile):
+    """Means of three supports need more digits than float32 has."""
+    labels = np.repeat(np.arange(4), 5)
+    z = np.random.default_rng(5).normal(size=(20, 3))
+    z = (1e5 + z).astype("float32")
+
+    def value_and_gradient(z):
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = prototypical_loss(labels, z, 3)[0]
+        return value, tape.gradient(value, z)
+
+    compiled = tf.function(value_and_gradient, jit_compile=jit_compile)
+    value, gradient = compiled(tf.constant(z))
+    expected = loss_by_loop(labels, z, 3)
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+    # The differences to a near origin are exact.
+    _, expected = value_and_gradient(tf.constant(z - np.float32(1e5)))
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_is_computed_in_float32(dtype):
     labels = np.array(EPISODES["interleaved"])

@@ -142,6 +142,43 @@ def test_arithmetic():
     np.testing.assert_allclose(values, [(2 + 3) / 2] * 3)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("per_class", [5, 40])
+@pytest.mark.parametrize("average_over", ["all", "active"])
+def test_large_distances_that_are_equal(per_class, average_over, compiled):
+    """All hinges are the margin, however large the distances."""
+    labels = np.repeat(np.arange(6), per_class)
+    z = 1000 * np.eye(len(labels), dtype="float32")
+    value = tf.function(
+        triplet_loss, autograph=False, jit_compile=True if compiled else None
+    )
+    values = value(labels, z, average_over=average_over)
+    np.testing.assert_allclose(values[0], 0.1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("distance", ["squared_l2", "l2"])
+def test_a_huge_row_keeps_loss_and_gradient_of_ordinary_rows(distance):
+    """It is in no active triplet."""
+    z = points(13)
+    z[12] = 1e8
+    labels = [*BATCHES["class by class"], 4]
+    expected = loss_by_loop(labels, z, 0.1, "all", distance, "all")
+    embeddings = tf.constant(z)
+    with tf.GradientTape() as tape:
+        tape.watch(embeddings)
+        value = triplet_loss(labels, embeddings, 0.1, "all", distance)[0]
+    np.testing.assert_allclose(value, expected, rtol=1e-5)
+    found = tape.gradient(value, embeddings)
+    with tf.GradientTape() as tape:
+        ordinary = tf.constant(z[:12])
+        tape.watch(ordinary)
+        value = triplet_loss(labels[:12], ordinary, 0.1, "all", distance)[0]
+    # Triplets with the huge row are not active, but they count.
+    share = (12 * 2 * 9) / (12 * 2 * 10)
+    expected = share * tape.gradient(value, ordinary)
+    np.testing.assert_allclose(found[:12], expected, rtol=1e-5, atol=1e-7)
+
+
 def test_semi_hard_takes_the_farthest_negative_where_none_is_beyond():
     z = np.array([[0.0], [9.0], [1.0], [2.0]], "float32")
     d = np.abs(z - z.T)

@@ -78,6 +78,32 @@ MODELS = {
 }
 
 
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "own"])
+def test_pairs_of_two_lengths(name):
+    """A single row is not compared with every row of the other set."""
+    method = Method(MODELS[name]())
+    in_graph = tf.function(
+        method.score_pairs,
+        input_signature=[tf.TensorSpec([None, 4])] * 2,
+        autograph=False,
+    )
+    assert in_graph(rows(5), rows(5)).shape == (5,)
+    for pair in ((rows(1), rows(5)), (rows(5), rows(1)), (rows(3), rows(5))):
+        with pytest.raises(ValueError, match="row by row; received"):
+            method.score_pairs(*pair)
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="compared row by row"
+        ):
+            in_graph(*pair)
+
+
+@pytest.mark.parametrize("score", ["score_pairs", "score_all_pairs"])
+def test_pairs_of_two_widths(score):
+    method = Method(MODELS["triplet"]())
+    with pytest.raises(ValueError, match="the same width"):
+        getattr(method, score)(rows(3), rows(3)[:, :1])
+
+
 @pytest.fixture(params=MODELS)
 def method(request):
     return Method(MODELS[request.param]())

@@ -393,6 +393,7 @@ class TestClasses:
     ("arguments", "message"),
     [
         ({"num_samples": 0}, "`num_samples` must be an integer"),
+        ({"num_samples": 46_341}, "at most 46340, .*; received 46341"),
         ({"beta": -1}, "`beta` must be a finite number of at least 0"),
         ({"beta": np.nan}, "received nan"),
         ({"average": "mean"}, "`average` must be one of 'probability', 'loss'"),
@@ -403,6 +404,10 @@ class TestClasses:
 def test_argument_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         HedgedInstances(**arguments)
+    if "num_samples" in arguments:
+        score = HedgedInstances().match_log_probability
+        with pytest.raises(ValueError, match=message):
+            score(random_packed(), random_packed(), **arguments)
 
 
 @pytest.mark.parametrize("average", ["probability", "loss"])

@@ -77,8 +77,8 @@ def test_it_is_hedged_instances_of_points_without_a_divergence():
 
 
 def test_the_largest_embeddings_have_finite_losses_and_gradients():
-    """All have the same sign: their sum overflows float32."""
-    z = tf.constant([[3e38], [2e38], [2.5e38], [1e38]])
+    """Sums and differences of these embeddings overflow float32."""
+    z = tf.constant([[3e38], [2e38], [2.5e38], [-3e38]])
     with tf.GradientTape() as tape:
         tape.watch(z)
         value = SoftContrastive()([0, 0, 1, 1], z)
@@ -119,6 +119,30 @@ def test_gradient_by_differences():
                 rtol=1e-5,
                 atol=1e-8,
             )
+
+
+def test_a_huge_row_keeps_the_gradient_of_ordinary_rows():
+    """A row at 1e8 has pairs with all others, of cost 0."""
+    labels, z = [0, 0, 1, 1, 2], points(5)
+    z[4] = 1e8
+
+    def by_differences(row, column):
+        ends = []
+        for step in (1e-5, -1e-5):
+            moved = z.astype("f8")
+            moved[row, column] += step
+            ends.append(loss_by_loop(labels, moved))
+        return (ends[0] - ends[1]) / 2e-5
+
+    embeddings = tf.constant(z)
+    with tf.GradientTape() as tape:
+        tape.watch(embeddings)
+        value = trained()(labels, embeddings)[0]
+    found = tape.gradient(value, embeddings)[:4]
+    expected = [by_differences(*index) for index in np.ndindex(4, 3)]
+    np.testing.assert_allclose(
+        found, np.reshape(expected, (4, 3)), rtol=1e-4, atol=1e-6
+    )
 
 
 def test_training_finds_the_distance_that_separates():
@@ -162,6 +186,35 @@ class TestPairs:
         z = 1e4 + np.float32([[0, 0], [0.25, 0], [0, 0.5]])
         np.testing.assert_allclose(
             trained().score_all_pairs(z, z), logits(z, z), rtol=1e-5
+        )
+
+    @pytest.mark.parametrize("compiled", [False, True])
+    @pytest.mark.parametrize("other", [1e8, 1e9, 3e38, np.nan])
+    def test_does_not_depend_on_the_other_rows(self, other, compiled):
+        """A huge row on either side, or one that is not a number."""
+        score = trained().score_all_pairs
+        if compiled:
+            score = tf.function(score, autograph=False, jit_compile=True)
+        bad = np.full((1, 3), other, "float32")
+        expected = logits(self.first, self.second)
+        first, second = (
+            np.concatenate([bad, side, bad])
+            for side in (self.first, self.second)
+        )
+        for found in (
+            score(first, self.second)[1:-1],
+            score(self.first, second)[:, 1:-1],
+            score(first, second)[1:-1, 1:-1],
+        ):
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+    @pytest.mark.parametrize("distance", [1.0, 1e-3])
+    def test_close_points_far_apart_from_others(self, distance):
+        """A pair at 1e4, another at the origin: as row by row."""
+        near = np.float32([[0, 0], [0, distance]])
+        z = np.concatenate([near, near + np.float32([1e4, 0])])
+        np.testing.assert_allclose(
+            trained().score_all_pairs(z, z), logits(z, z), rtol=1e-6
         )
 
     @pytest.mark.parametrize("scale", [1e15, 1e19, 1e30, 3e38])

@@ -805,6 +805,27 @@ def test_a_negative_variance_makes_the_loss_nan(sampler, row, variance):
     assert np.isnan(objective(labels, packed)).all()
 
 
+@pytest.mark.parametrize("sampler", ["naive", "intersection"])
+@pytest.mark.parametrize("variance", [0, 1e-8, 1])
+def test_the_range_of_finite_values_and_gradients(sampler, variance):
+    """The largest embeddings and smallest variance that the docs promise."""
+    mean = np.random.default_rng(0).normal(size=(12, 30))
+    mean *= 1e15 / np.abs(mean).max()
+    packed = np.hstack([mean, np.full_like(mean, variance)])
+    packed = tf.constant(packed, tf.float32)
+    objective = StochasticPrototypes(
+        2, sampler, initial_noise_variance=1e-3, seed=0
+    )
+    with tf.GradientTape() as tape:
+        tape.watch(packed)
+        value = objective(np.repeat([0, 1, 2], 4), packed)[0]
+    assert np.isfinite(value)
+    for gradient in tape.gradient(
+        value, [packed, *objective.trainable_variables]
+    ):
+        assert np.isfinite(gradient).all()
+
+
 @pytest.mark.parametrize("sampler", ["intersection", "naive"])
 def test_points_have_finite_gradients(sampler):
     """A variance of exactly 0, of supports and of queries."""

@@ -194,3 +194,42 @@ def test_nan_is_not_hidden(distance):
 @pytest.mark.parametrize("distance", BY_PAIR)
 def test_batch_of_none(distance):
     assert distances.WITHIN[distance](tf.zeros([0, 3])).shape == (0, 0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_middle_row(compiled):
+    """One huge row does not move it from the other rows."""
+    middle = distances.middle_row
+    if compiled:
+        middle = tf.function(middle, autograph=False, jit_compile=True)
+    rng = np.random.default_rng(0)
+    z = 100 + rng.uniform(size=(80, 3)).astype("float32")
+    z[40], z[60] = 3e38, np.nan
+    for rows in (3, 31, 80):
+        found = middle(tf.constant(z[-rows:])).numpy()
+        assert (found >= 100).all() and (found <= 101).all()
+    np.testing.assert_array_equal(middle(tf.constant(z[:1])), z[0])
+    np.testing.assert_array_equal(middle(tf.zeros((0, 3))), [0, 0, 0])
+
+
+def test_a_huge_row_keeps_the_gradient_of_ordinary_rows():
+    z = np.random.default_rng(0).normal(size=(9, 3)).astype("float32")
+    z[4] = 1e8
+    ordinary = np.delete(np.arange(9), 4)
+    weight = np.zeros((9, 9), "float32")
+    weight[np.ix_(ordinary, ordinary)] = 1
+    embeddings = tf.constant(z)
+    with tf.GradientTape() as tape:
+        tape.watch(embeddings)
+        square = distances.squared_l2_within(embeddings)
+        total = tf.reduce_sum(weight * square)
+    rows = z[ordinary]
+    # Each pair counts twice.
+    expected = 4 * (len(rows) * rows - rows.sum(axis=0))
+    found = tape.gradient(total, embeddings).numpy()
+    np.testing.assert_allclose(found[ordinary], expected, rtol=1e-5, atol=1e-4)
+
+
+def test_differences_from_the_middle_do_not_overflow():
+    z = np.float32([[-3.4e38], [3.4e38], [3.4e38]])
+    assert np.isfinite(z - distances.middle_row(tf.constant(z))).all()

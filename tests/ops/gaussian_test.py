@@ -3,6 +3,8 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
+from embeddings_tf.objectives import HedgedInstances
+from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.ops import gaussian
 
 CLASS_IDS = np.array([2, 0, 1, 0, 2, 2, 0], "int32")
@@ -63,6 +65,21 @@ class TestPack:
         )
         with pytest.raises(ValueError, match="even last axis"):
             function(tf.ones((2, 4)))
+
+
+@pytest.mark.parametrize("width", [None, 0, 3])
+def test_width_of_no_gaussian(width):
+    with pytest.raises(ValueError, match=rf"at least 1; .*\(4, {width}\)"):
+        gaussian.dim_of("Reader", (4, width))
+    assert gaussian.dim_of("Reader", (4, 2)) == 1
+
+
+@pytest.mark.parametrize(
+    "objective", [StochasticPrototypes(1), HedgedInstances()]
+)
+def test_objectives_refuse_gaussians_without_dimensions(objective):
+    with pytest.raises(ValueError, match="a dim of at least 1"):
+        objective([0, 0, 1], np.zeros((3, 0), "float32"))
 
 
 def test_diagonal_normal():

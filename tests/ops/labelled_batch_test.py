@@ -6,6 +6,7 @@ from embeddings_tf.ops.labelled_batch import class_labels
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 
 Z = np.ones((3, 2), "float32")
 
@@ -173,3 +174,31 @@ def test_a_matrix():
     for bad in (Z[0], Z[None], np.float32(1)):
         with pytest.raises(ValueError, match=r"Z must be a matrix.*received"):
             real_matrix("Z", bad)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_rows_of_one_length(axis, jit_compile):
+    """A single row is not compared with many, also if a graph is open."""
+    shape = (2, 5, 3)[1 - axis :]
+    many = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    one = many[:, :1] if axis else many[:1]
+    spec = tf.TensorSpec([*shape[:axis], None, 3])
+    compiled = tf.function(
+        lambda first, second: rows_of_one_length(first, second, axis),
+        input_signature=[spec, spec],
+        autograph=False,
+        jit_compile=jit_compile,
+    )
+    for found in (
+        *compiled(many, -many),
+        *rows_of_one_length(tf.constant(many), tf.constant(-many), axis),
+    ):
+        np.testing.assert_array_equal(np.abs(found), many)
+    for pair in ((one, many), (many, one)):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="row by row|requested shape"
+        ):
+            compiled(*pair)
+        with pytest.raises(ValueError, match="row by row; received . and ."):
+            rows_of_one_length(*map(tf.constant, pair), axis)
