@@ -13,11 +13,6 @@ from embeddings_tf.ops.sum_over_pairs import BLOCK_SIZE
 
 # The number of pairs of samples fits in int32.
 LARGEST_NUM_SAMPLES = 46_340
-# A product in float64 keeps half of the digits of a squared distance that is
-# larger than this share of the squared norms.
-CLOSE = 1e-8
-# Smaller norms, squared and in units of the logit, change it by at most 1e-6.
-FAR = 1e3
 
 
 def log_average(
@@ -65,11 +60,9 @@ def log_average(
         def distances_and_logits(i, j):
             """Distances of pairs of samples, and their logits with the sign."""
             # Not left[i], which OpenVINO cannot run in a loop.
-            columns = tf.gather(left, i), tf.gather(right, j)
-            of_rows = None
-            if second is not None:
-                of_rows = tf.gather(exact[0], i), tf.gather(exact[1], j), scale
-            distance = _distances(*columns, dtype, of_rows)
+            distance = _distances(
+                tf.gather(left, i), tf.gather(right, j), dtype
+            )
             return distance, of_offset - of_scale * distance
 
         def add(i, j, *sums):
@@ -197,14 +190,12 @@ def _kinds_of_pairs(num_samples, of_one_side: bool) -> list[_Pairs]:
 
 
 def _middle(sides) -> tf.Tensor:
-    """A point near most rows, a constant: differences from it round less."""
-    if len(sides) == 1:
-        dim = sides[0].shape[-1] or tf.shape(sides[0])[-1]
-        return middle_row(tf.reshape(sides[0], [-1, dim]))
-    # Not of the queries: no answer may depend on other queries.
-    mean = tf.stop_gradient(tf.reduce_mean(sides[1], axis=(0, 1)))
-    # Rows that are not finite, or no rows, have no mean; use 0.
-    return tf.where(tf.math.is_finite(mean), mean, tf.zeros_like(mean))
+    """A point amid most rows of one side: differences from it round less.
+
+    Of two sides, it is the second: no answer may depend on other queries.
+    """
+    dim = sides[-1].shape[-1] or tf.shape(sides[-1])[-1]
+    return middle_row(tf.reshape(sides[-1], [-1, dim]))
 
 
 def _columns(samples) -> tuple[tf.Tensor, tf.Tensor]:
@@ -218,40 +209,12 @@ def _columns(samples) -> tuple[tf.Tensor, tf.Tensor]:
     return left, tf.concat([samples, one, square], axis=-1)
 
 
-def _distances(left, right, dtype, of_rows=None) -> tf.Tensor:
-    """Distances of rows of `_columns`.
-
-    Close points far from the origin lose their digits in the product. With
-    `of_rows`, both sides as they were and the scale, their differences are
-    taken instead if a logit would show it, which is slower.
-    """
+def _distances(left, right, dtype) -> tf.Tensor:
+    """Distances of rows of `_columns`."""
     # A rounding error of equal rows may be negative.
     square = tf.nn.relu(tf.matmul(left, right, transpose_b=True))
-    if of_rows:
-        *rows, scale = of_rows
-        norms = left[..., -2, None] + right[..., None, :, -1]
-        is_far = norms * tf.cast(scale, tf.float64) ** 2 > FAR
-        is_inexact = is_far & (square < CLOSE * norms)
-        square = tf.cond(
-            tf.reduce_any(is_inexact),
-            lambda: _squares_of_differences(*rows),
-            lambda: square,
-        )
     # Limited, so that a logit is finite.
     return tf.minimum(tf.cast(tf.sqrt(square), dtype), 1e-6 * dtype.max)
-
-
-def _squares_of_differences(first, second) -> tf.Tensor:
-    """Squared distances, one dimension after another to bound the memory."""
-
-    def add(dim, square):
-        a, b = (tf.gather(side, dim, axis=-1) for side in (first, second))
-        added = tf.math.squared_difference(a[..., None], b[..., None, :])
-        return dim + 1, square + added
-
-    zeros = tf.zeros_like(first[..., :1] + second[..., None, :, 0])
-    num_dims = tf.shape(first)[-1]
-    return tf.while_loop(lambda dim, _: dim < num_dims, add, (0, zeros))[1]
 
 
 def _by_samples(by_square, left, right) -> tuple[tf.Tensor, tf.Tensor]:
