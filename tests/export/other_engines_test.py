@@ -97,7 +97,8 @@ def test_matches_are_converted(engine, objective, tmp_path):
     model = EmbeddingModel(encoder, objective)
     gallery = Gallery(model).enroll(images(6, 0), list("aabbcc"))
     path = export_saved_model(model, tmp_path, gallery=gallery)
-    function = tf.saved_model.load(path).signatures["identify_unchecked"]
+    exported = tf.saved_model.load(path)  # keeps the variables
+    function = exported.signatures["identify_unchecked"]
     inputs = {"image": images(3, 2)}
     expected = function(image=tf.constant(inputs["image"]))
     found = _engine_worker.ENGINES[engine](function, inputs)()
