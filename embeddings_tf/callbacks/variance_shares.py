@@ -53,7 +53,8 @@ def warn_if_collapsed(shares: dict[str, float], steps: int) -> None:
         f"limit), and is {share:.2%} of the total variance of held-out "
         "embeddings. Do not use it as an uncertainty before you have tested it "
         "(config.evaluation.name=uncertainty). Train with corrupted inputs "
-        "(embeddings_tf.datasets.degrade_randomly) or fewer dimensions, or add "
-        "an embeddings_tf.layers.UncertaintyHead (docs/uncertainty.md).",
+        "(embeddings_tf.datasets.degrade_randomly), fewer dimensions or a "
+        "divergence (StochasticPrototypes(beta=0.001)), or add an "
+        "embeddings_tf.layers.UncertaintyHead (docs/uncertainty.md).",
         stacklevel=2,
     )
