@@ -115,11 +115,11 @@ def contrastive(num_digits: int, dim: int):
     Not in the paper. Episodes are classified by class means, as with
     prototypical networks.
     """
-    config = _common(num_digits, dim, gaussian=False, learning_rate=3e-3)
+    config = _common(num_digits, dim, gaussian=False, learning_rate=1.8e-2)
     _batches_of_pairs(config)
     config.loss = {
         "name": "ContrastiveLoss",
-        "margin": 1.0,
+        "margin": 4.8,
         "average_over": "each_kind",
     }
     return config
