@@ -9,8 +9,8 @@ def require_one_output(output) -> None:
     """Raises ValueError unless a model's output is one tensor.
 
     Args:
-        output: What a model returned, or `model.output`. None, of a model
-            that has not been traced, passes.
+        output: The outputs of a model, or `model.output`. None passes: the
+            model has not been traced.
     """
     if isinstance(output, Mapping):
         received = f"a dictionary with {', '.join(map(repr, output))}"

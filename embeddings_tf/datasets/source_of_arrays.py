@@ -32,8 +32,8 @@ def source_of_arrays(place: str, x, labels) -> Source:
 
     Raises:
         ValueError: If the shapes or types are others, a label is empty or has
-            blanks around it, or `x` contains NaN, infinity or numbers that
-            float32 cannot hold.
+            blanks around it, or `x` contains NaN, infinity or numbers
+            beyond float32.
     """
     labels = array("labels", labels)
     if not is_read_later(x):

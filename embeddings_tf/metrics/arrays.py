@@ -103,7 +103,7 @@ def just_above(score: np.floating, dtype: np.dtype) -> float:
     """
     score = score.astype(dtype)
     with np.errstate(over="ignore"):  # the largest number: infinity
-        # Of the same type, because bfloat16 takes no other.
+        # Infinity has the same type, because bfloat16 takes no other.
         above = float(np.nextafter(score, np.asarray(np.inf, dtype)))
     # Half precision is compared in float32; bfloat16 has its exponents.
     compared = np.float64 if score.dtype == np.float64 else np.float32

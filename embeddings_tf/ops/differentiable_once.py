@@ -13,7 +13,7 @@ def differentiable_once(
 
     Args:
         upstream: The gradient that a loss receives.
-        tensor: What the loss is differentiated in.
+        tensor: The embeddings of the loss.
         name: Name of the loss, for the error.
     """
     nothing = tf.raw_ops.PreventGradient(

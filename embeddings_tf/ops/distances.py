@@ -133,20 +133,31 @@ def middle_row(z: tf.Tensor) -> tf.Tensor:
     """A point `(dim,)` amid most rows of `z` `(batch, dim)`, as a constant.
 
     Rows minus this point have the same distances, with smaller rounding
-    errors. It is the median of at most 31 rows, because one huge row moves the
-    mean away from the other rows. Numbers that are not finite count as 0, and
-    no rows have the middle 0.
+    errors. It is the mean of at most 31 rows, limited to ten times their
+    median deviation from the median, because one huge row moves the mean away
+    from the other rows. Numbers that are not finite count as 0, and no rows
+    have the middle 0.
     """
     num_rows = z.shape[0] or tf.shape(z)[0]
     count = tf.minimum(num_rows, _ROWS_OF_MIDDLE)
     rows = tf.range(count) * num_rows // tf.maximum(count, 1)
     some = tf.gather(tf.stop_gradient(z), rows)
-    some = tf.where(tf.math.is_finite(some), some, tf.zeros_like(some))
-    ordered = tf.sort(some, axis=0)
-    middle = tf.reduce_sum(ordered[count // 2 : count // 2 + 1], axis=0)
-    # Differences from it do not overflow.
+    # Differences do not overflow.
     limit = 1e-6 * z.dtype.max
-    return tf.clip_by_value(middle, -limit, limit)
+    some = tf.where(tf.math.is_finite(some), some, tf.zeros_like(some))
+    some = tf.clip_by_value(some, -limit, limit)
+    median = _median(some)
+    usual = 10 * _median(tf.abs(some - median))
+    near = tf.clip_by_value(some, median - usual, median + usual)
+    return tf.math.divide_no_nan(
+        tf.reduce_sum(near, axis=0), tf.cast(count, z.dtype)
+    )
+
+
+def _median(rows: tf.Tensor) -> tf.Tensor:
+    """The (upper) median of each column, 0 without rows."""
+    half = tf.shape(rows)[0] // 2
+    return tf.reduce_sum(tf.sort(rows, axis=0)[half : half + 1], axis=0)
 
 
 def square_of_products(

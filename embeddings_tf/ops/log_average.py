@@ -192,7 +192,8 @@ def _kinds_of_pairs(num_samples, of_one_side: bool) -> list[_Pairs]:
 def _middle(sides) -> tf.Tensor:
     """A point amid most rows of one side: differences from it round less.
 
-    Of two sides, it is the second: no answer may depend on other queries.
+    With two sides, it is the second side, the supports: no answer may depend
+    on other queries.
     """
     dim = sides[-1].shape[-1] or tf.shape(sides[-1])[-1]
     return middle_row(tf.reshape(sides[-1], [-1, dim]))

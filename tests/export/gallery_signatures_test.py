@@ -149,8 +149,7 @@ def test_identify_unchecked(exported):
     np.testing.assert_allclose(
         found["probability"],
         exported.gallery.predict_proba(QUERY),
-        # float32 keeps fewer digits of small distances.
-        rtol=3e-4,
+        rtol=1e-4,
         atol=1e-5,
     )
     best = classes[found["probability"].argmax(axis=1)]

@@ -458,7 +458,7 @@ def test_check_names_every_bad_file(tmp_path, capsys):
 
 
 def test_check_names_ten_bad_files(tmp_path, capsys):
-    """Of a table of paths, it also says where the paths start."""
+    """For a table of paths, it also says where the paths start."""
     lines = ["path,label"]
     for number in range(12):
         name = f"{number:02}.png"

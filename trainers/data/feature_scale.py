@@ -35,7 +35,7 @@ def require_scale(fields: DataFields, x, what: str = "examples") -> None:
     Args:
         fields: The data of a run.
         x: Examples.
-        what: What the examples are, for the message.
+        what: A word for the examples, for the message.
 
     Raises:
         ValueError: If no feature reaches a tenth of `SMALLEST_DEVIATION`, or

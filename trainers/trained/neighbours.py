@@ -78,7 +78,7 @@ class Neighbours:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns values and rows of neighbours, both `(n, count)`.
 
-        An example is no neighbour of itself.
+        An example is not a neighbour of itself.
 
         Args:
             embeddings: Embeddings of the inputs, `(n, width)`.

@@ -86,7 +86,7 @@ def _source(trained: Trained, data: str | None) -> str:
 def _kept(trained: Trained, source, rate, kind, prior):
     """Returns what is in the workdir, if it was fitted in this way.
 
-    The prior shifts the log odds and is no part of the fit.
+    The prior shifts the log odds and does not change the fit.
     """
     try:
         found = scoring.Verifier.load(
