@@ -58,16 +58,17 @@ def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
 
     As `squared_l2`, but from inner products, which take `len(a) * len(b)`
     floats of memory for any dimension. The products are float64, of rows
-    around the mean of `b`: points closer than 1e-7 of their distance from
-    this mean lose their digits. `b` has at least one row, and may be float64
-    for the digits of means. The result has the type of `a`.
+    around the `middle_row` of `b`: points closer than 1e-7 of their distance
+    from it lose their digits. `b` may be float64 for the digits of means. The
+    result has the type of `a`.
     """
 
     @tf.custom_gradient
     def distances(a, b):
-        centre = tf.reduce_mean(tf.cast(b, tf.float64), axis=0)
+        exact_b = tf.cast(b, tf.float64)
+        centre = middle_row(exact_b)
         exact_a = tf.cast(a, tf.float64) - centre
-        exact_b = tf.cast(b, tf.float64) - centre
+        exact_b -= centre
         norms_a = tf.reduce_sum(tf.square(exact_a), axis=1, keepdims=True)
         norms_b = tf.reduce_sum(tf.square(exact_b), axis=1, keepdims=True)
         # The norms are two more columns: one product instead of three sums.

@@ -84,6 +84,21 @@ def test_squared_l2_between_extreme_points():
     assert found[2, 0] == 2
 
 
+def test_squared_l2_between_one_far_point():
+    """A far point does not cost other distances their digits."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=(n, 3)).astype("float32") for n in (4, 5))
+    b[2] = 1e8
+    found = distances.squared_l2_between(tf.constant(a), tf.constant(b))
+    difference = a.astype(float)[:, None] - b.astype(float)
+    np.testing.assert_allclose(found, (difference**2).sum(-1), rtol=1e-6)
+
+
+def test_squared_l2_between_no_points():
+    found = distances.squared_l2_between(tf.ones((3, 2)), tf.ones((0, 2)))
+    assert found.shape == (3, 0)
+
+
 POINTS = np.random.default_rng(1).normal(size=(7, 5)).astype("float32")
 
 
