@@ -178,6 +178,8 @@ def check(
     import_tensorflow()
     from trainers.data.check_data import check_data
     from trainers.data.check_data import run_of_all
+    from trainers.data.data import Data
+    from trainers.evaluators import evaluator
 
     if run is None:
         count = check_data(run_of_all(dataset), for_goal=True)
@@ -187,6 +189,7 @@ def check(
         )
         return
     count = check_data(run)
+    evaluator(run).check(run, Data(run))
     print(f"Read {count} examples; all can be used.")
 
 

@@ -25,11 +25,12 @@ def positive_integer(name: str, value) -> int:
         number = 0
     if number < 1 or isinstance(value, bool):
         raise ValueError(
-            f"`{name}` must be an integer of at least 1; received {value!r}."
+            f"`{name}` must be an integer of at least 1; received "
+            f"{_shown(value)}."
         )
     if number > LARGEST:
         raise ValueError(
-            f"`{name}` must be at most {LARGEST}; received {value!r}."
+            f"`{name}` must be at most {LARGEST}; received {_shown(value)}."
         )
     return number
 
@@ -43,7 +44,7 @@ def integer_at_least(name: str, value, minimum: int) -> int:
     if number < minimum or isinstance(value, bool):
         raise ValueError(
             f"`{name}` must be an integer of at least {minimum}; received "
-            f"{value!r}."
+            f"{_shown(value)}."
         )
     return number
 
@@ -55,7 +56,7 @@ def number_at_least(
     if not _is_number(value) or not math.isfinite(value) or value < minimum:
         raise ValueError(
             f"`{name}` must be a finite number of at least {minimum}; "
-            f"received {value!r}."
+            f"received {_shown(value)}."
         )
     return _at_most(name, value, maximum)
 
@@ -64,7 +65,7 @@ def positive_number(name: str, value, maximum: float | None = None) -> float:
     """Returns a float; ValueError unless it is positive and in the range."""
     if not _is_number(value) or not 0 < value < math.inf:
         raise ValueError(
-            f"`{name}` must be positive and finite; received {value!r}."
+            f"`{name}` must be positive and finite; received {_shown(value)}."
         )
     return _at_most(name, value, maximum)
 
@@ -73,7 +74,8 @@ def share(name: str, value) -> float:
     """Returns a float; ValueError unless it is in [0, 1)."""
     if number_at_least(name, value, 0) >= 1:
         raise ValueError(
-            f"`{name}` must be at least 0 and below 1; received {value!r}."
+            f"`{name}` must be at least 0 and below 1; received "
+            f"{_shown(value)}."
         )
     return float(value)
 
@@ -82,7 +84,8 @@ def number_between(name: str, value, low: float, high: float) -> float:
     """Returns a float; ValueError unless it is inside (low, high)."""
     if not _is_number(value) or not low < value < high:
         raise ValueError(
-            f"`{name}` must be between {low} and {high}; received {value!r}."
+            f"`{name}` must be between {low} and {high}; received "
+            f"{_shown(value)}."
         )
     return float(value)
 
@@ -91,7 +94,7 @@ def finite_number(name: str, value) -> float:
     """Returns a float; ValueError unless it is a finite number."""
     if not _is_number(value) or not math.isfinite(value):
         raise ValueError(
-            f"`{name}` must be a finite number; received {value!r}."
+            f"`{name}` must be a finite number; received {_shown(value)}."
         )
     return float(value)
 
@@ -101,7 +104,7 @@ def one_of(name: str, value, choices: tuple):
     if not isinstance(value, str | None) or value not in choices:
         raise ValueError(
             f"`{name}` must be one of {', '.join(map(repr, choices))}; "
-            f"received {value!r}."
+            f"received {_shown(value)}."
         )
     return value
 
@@ -120,7 +123,7 @@ def path(name: str, value) -> pathlib.Path:
     if not is_path or "\0" in os.fsdecode(value):
         raise ValueError(
             f"`{name}` must be the path of a file or folder; received "
-            f"{value!r}."
+            f"{_shown(value)}."
         )
     return pathlib.Path(value)
 
@@ -311,7 +314,7 @@ def random_seed(name: str, value, num_bits: int = 63) -> int:
     if not 0 <= number < 2**num_bits or isinstance(value, bool):
         raise ValueError(
             f"`{name}` must be an integer from 0 to 2**{num_bits} - 1; "
-            f"received {value!r}."
+            f"received {_shown(value)}."
         )
     return number
 
@@ -324,7 +327,7 @@ def optional_seed(name: str, value) -> int | None:
 def _at_most(name: str, value, maximum: float | None) -> float:
     if maximum is not None and value > maximum:
         raise ValueError(
-            f"`{name}` must be at most {maximum:g}; received {value!r}."
+            f"`{name}` must be at most {maximum:g}; received {_shown(value)}."
         )
     return float(value)
 
@@ -338,3 +341,8 @@ def _is_number(value) -> bool:
     except OverflowError:  # an integer of more than 308 digits
         return False
     return True
+
+
+def _shown(value) -> str:
+    """The value as Python writes it, without the type of NumPy."""
+    return repr(value.item() if isinstance(value, np.generic) else value)

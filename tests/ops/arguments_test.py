@@ -31,13 +31,19 @@ def test_positive_integer(value):
     assert type(number) is int
 
 
-@pytest.mark.parametrize(
-    "value", [0, -1, 2.0, np.float32(2), "2", None, True, [1]]
-)
+@pytest.mark.parametrize("value", [0, -1, 2.0, "2", None, True, [1]])
 def test_not_a_positive_integer(value):
     with pytest.raises(ValueError, match="`dim` must be an integer") as caught:
         positive_integer("dim", value)
     assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(np.int64(0), "0"), (np.float32(2), "2.0")]
+)
+def test_numbers_of_numpy_are_named_as_those_of_python(value, shown):
+    with pytest.raises(ValueError, match=f"received {shown}\\."):
+        positive_integer("dim", value)
 
 
 @pytest.mark.parametrize("value", [0, 1, 2.5, np.float32(3)])

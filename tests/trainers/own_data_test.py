@@ -549,6 +549,13 @@ def test_check_of_good_data(tmp_path, capsys):
             write_wav(tmp_path / "voices" / speaker / f"{number}.wav", samples)
     assert call(train, *check(f"audio_folder:{tmp_path / 'voices'}")) == 0
     assert "Read 18 examples; all can be used." in capsys.readouterr().out
+    error = refused(
+        capsys,
+        train,
+        *check(f"audio_folder:{tmp_path / 'voices'}"),
+        "--config.evaluation.k=(0,)",
+    )
+    assert "`k` must be an integer of at least 1" in error
     path = tmp_path / "voices" / "a" / "0.wav"
     path.write_bytes(path.read_bytes()[:-4])
     error = refused(
