@@ -10,7 +10,9 @@ from embeddings_tf import metrics as embedding_metrics
 from embeddings_tf.callbacks.embedding_measures import variances
 from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.callbacks.variance_shares import variance_shares
-from embeddings_tf.callbacks.variance_shares import warn_if_collapsed
+from embeddings_tf.callbacks.variance_warnings import LEAST_STEPS
+from embeddings_tf.callbacks.variance_warnings import recall_auroc_of_variance
+from embeddings_tf.callbacks.variance_warnings import warn_of_useless_variance
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
@@ -73,8 +75,10 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     variance of the held-out embeddings. `val_variance_variation` is the
     standard deviation of the predicted variance over inputs, divided by its
     mean. At the end of a training of at least 500 steps, the callback warns if
-    the variation is below 0.35. Such a variance has collapsed, and does not
-    measure uncertainty (docs/uncertainty.md).
+    the variation is below 0.35: such a variance has collapsed. It also warns if
+    the R-AUROC of the variance (`metrics.recall_auroc`) is below 0.5: then less
+    certain inputs do not have wrong neighbours more often. Neither variance
+    measures uncertainty (docs/uncertainty.md).
 
     Args:
         x: Held-out inputs that `model.predict` accepts in slices.
@@ -190,6 +194,13 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             logs |= {f"val_{n}": v for n, v in self._shares.items()}
 
     def on_train_end(self, logs=None):
-        if self._shares and not Method(self.model).has_divergence:
-            steps = int(self.model.optimizer.iterations.numpy())
-            warn_if_collapsed(self._shares, steps)
+        if not self._shares or self.model.optimizer.iterations < LEAST_STEPS:
+            return
+        method = Method(self.model)
+        auroc = recall_auroc_of_variance(
+            method.points(self.embeddings).numpy(),
+            variances(method, self.embeddings),
+            self.labels,
+            method.distance,
+        )
+        warn_of_useless_variance(self._shares, auroc, method.has_divergence)

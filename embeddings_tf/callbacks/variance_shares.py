@@ -1,17 +1,6 @@
 """How much of the variance of Gaussian embeddings is the input's own."""
 
-import warnings
-
 import numpy as np
-
-# Below it, the variance has collapsed: it is 0.30 on photographs in 64
-# dimensions, where the variance is silent, and 0.43 on characters in 64
-# dimensions, where it works (docs/uncertainty.md). The share has no limit: with
-# shares down to 0.00001, the variance still orders inputs. It is not for
-# trainings with a divergence, where variances near 0.15 work.
-SMALLEST_VARIATION = 0.35
-# Variances of a network that was hardly trained are all alike.
-LEAST_STEPS = 500
 
 
 def variance_shares(mean, variance) -> dict[str, float]:
@@ -40,21 +29,3 @@ def variance_shares(mean, variance) -> dict[str, float]:
         "variance_share": float(own / (own + between)),
         "variance_variation": float(of_inputs.std() / own),
     }
-
-
-def warn_if_collapsed(shares: dict[str, float], steps: int) -> None:
-    """Warns if the predicted variance says nothing about an input."""
-    share, variation = shares["variance_share"], shares["variance_variation"]
-    if variation >= SMALLEST_VARIATION or steps < LEAST_STEPS:
-        return
-    warnings.warn(
-        f"The predicted variance has collapsed: it varies by {variation:.0%} "
-        f"between inputs (expected at least {SMALLEST_VARIATION:.0%}, a rough "
-        f"limit), and is {share:.2%} of the total variance of held-out "
-        "embeddings. Do not use it as an uncertainty before you have tested it "
-        "(config.evaluation.name=uncertainty). Train with corrupted inputs "
-        "(embeddings_tf.datasets.degrade_randomly), fewer dimensions or a "
-        "divergence (StochasticPrototypes(beta=0.001)), or add an "
-        "embeddings_tf.layers.UncertaintyHead (docs/uncertainty.md).",
-        stacklevel=2,
-    )
