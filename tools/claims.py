@@ -78,6 +78,8 @@ def published_cells(
 
 def published_differences(
     cells: dict[str, tuple[PairedDifference | None, float]],
+    *,
+    names_all: bool = True,
 ) -> tuple[str, str]:
     """Returns evidence and verdict of differences beside published ones.
 
@@ -89,6 +91,8 @@ def published_differences(
     Args:
         cells: Our difference, None if not run, and the published difference,
             in points, by the name of the cell.
+        names_all: Whether the evidence names every cell; if not, those that
+            are not above 0.
     """
     run = {name: pair for name, pair in cells.items() if pair[0] is not None}
     if not run:
@@ -107,13 +111,21 @@ def published_differences(
     text = (
         f"{len(run)} of {len(cells)} cells run: higher in {positive}, with "
         f"certainty in {sure}, in {len(run) - len(short)} by at least "
-        "the published difference; points, standard error and p"
-        + " over seeds" * (not is_one_seed)
-        + f": {differences_text(differences)}"
+        "the published difference"
     )
-    if short:
+    named = differences
+    if not names_all:
+        named = {n: ours for n, ours in differences.items() if ours.mean <= 0}
+    if named:
+        text += (
+            "; not higher" * (not names_all)
+            + "; points, standard error and p"
+            + " over seeds" * (not is_one_seed)
+            + f": {differences_text(named)}"
+        )
+    if short and names_all:
         text += f". Short of the published difference: {', '.join(short)}"
-    text += notes(differences.values())
+    text += notes(named.values())
     found = verdict(sure, len(run), len(cells))
     if not sure and positive == len(run):
         found = "in the same direction"

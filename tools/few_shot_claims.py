@@ -22,6 +22,7 @@ from tools.paired_episodes import paired_episodes
 from tools.paired_episodes import paired_runs
 
 SPE, PN, HIB = "stochastic_prototypes", "prototypical", "hedged_instances"
+CONTRASTIVE = "soft_contrastive"
 # Differences up to this share of the error are comparable.
 COMPARABLE = 0.2
 
@@ -43,26 +44,26 @@ def _n_digit(method: str, chosen) -> dict[tuple, tuple[float | None, float]]:
 
 
 def _mean_difference(
-    chosen, split, condition, other
+    chosen, split, condition, methods, shapes=n_digit_grid.SHAPES
 ) -> PairedDifference | None:
-    """SPE minus another method, the mean over shapes.
+    """A method minus another one, the mean over shapes.
 
     The difference is over seeds that all shapes have. Both are scored by the
     rules of the published numbers. With one seed both are scored by episodes,
     and the test is over episodes.
     """
     of_shapes, runs_of_shapes = [], []
-    for n, dim in n_digit_grid.SHAPES:
+    for n, dim in shapes:
         accuracies, by_seed = [], []
-        for method in (SPE, other):
+        for method in methods:
             runs = chosen[f"n_digit_{n}_dim_{dim}_{method}"]
             rule = n_digit_grid.published_rule(method)
             ours = values(runs, split, condition, rule)
             seeds = [run["seed"] for run in runs] if ours else []
             accuracies.append(dict(zip(seeds, ours, strict=True)))
             by_seed.append({run["seed"]: run for run in runs})
-        spe, others = accuracies
-        of_shapes.append({s: spe[s] - others[s] for s in spe if s in others})
+        ours, others = accuracies
+        of_shapes.append({s: ours[s] - others[s] for s in ours if s in others})
         runs_of_shapes.append(by_seed)
     seeds = sorted(set.intersection(*map(set, of_shapes)))
     if len(seeds) == 1:
@@ -70,24 +71,25 @@ def _mean_difference(
             tuple(of_method[seeds[0]] for of_method in by_seed)
             for by_seed in runs_of_shapes
         ]
-        parts = _by_digits(pairs, split, condition)
+        parts = _by_digits(pairs, shapes, split, condition)
         if all(parts):
             return mean_over_episodes(parts)
-        return _unpaired(pairs, split, condition)
+        return _unpaired(pairs, shapes, split, condition)
     means = [
         statistics.mean(found[seed] for found in of_shapes) for seed in seeds
     ]
     return of_differences(means) if means else None
 
 
-def _by_digits(pairs, split, condition) -> list[list[float]]:
+def _by_digits(pairs, shapes, split, condition) -> list[list[float]]:
     """Differences in each test episode, for each number of digits.
 
     Two and three dimensions have the same test episodes, so their differences
     are averaged episode by episode: they are not independent.
 
     Args:
-        pairs: The runs of two methods for each of SHAPES.
+        pairs: The runs of two methods for each of `shapes`.
+        shapes: Numbers of digits and dimensions.
         split: As in `paired_episodes`.
         condition: As in `paired_episodes`.
 
@@ -95,13 +97,13 @@ def _by_digits(pairs, split, condition) -> list[list[float]]:
         A list for each number of digits; empty without shared episodes.
     """
     parts = {}
-    for (digits, _), pair in zip(n_digit_grid.SHAPES, pairs, strict=True):
+    for (digits, _), pair in zip(shapes, pairs, strict=True):
         found = paired_episodes(*pair, split, condition)
         parts.setdefault(digits, []).append(found)
     return [mean_of_each(of_shapes) for of_shapes in parts.values()]
 
 
-def _unpaired(pairs, split, condition) -> PairedDifference:
+def _unpaired(pairs, shapes, split, condition) -> PairedDifference:
     """The test without single episodes, from the intervals of both methods.
 
     Errors of two and three dimensions are added up, since their tests may have
@@ -109,7 +111,7 @@ def _unpaired(pairs, split, condition) -> PairedDifference:
     """
     parts, counts = {}, []
     quantile = statistics.NormalDist().inv_cdf(0.975)
-    for (digits, _), pair in zip(n_digit_grid.SHAPES, pairs, strict=True):
+    for (digits, _), pair in zip(shapes, pairs, strict=True):
         cells = [run["evaluation"][split][condition] for run in pair]
         counts += [cell["episodes"] for cell in cells]
         spe, other = (100 * cell[EPISODES] for cell in cells)
@@ -121,6 +123,25 @@ def _unpaired(pairs, split, condition) -> PairedDifference:
         for of_shapes in parts.values()
     ]
     return mean_of_parts(means, min(counts), "intervals")
+
+
+def _single_cells(chosen, method: str, other: str) -> dict:
+    """A method minus another one in each cell where it is better in the paper.
+
+    Differences as in `_mean_difference`, with the published ones.
+    """
+    ours, theirs = (_n_digit(name, chosen) for name in (method, other))
+    found = {}
+    for key, (_, published) in ours.items():
+        split, condition, shape = key
+        better = published - theirs[key][1]
+        if better > 0:
+            name = f"{_shape(*shape, split)} {condition.replace('_', ' ')}"
+            difference = _mean_difference(
+                chosen, split, condition, (method, other), [shape]
+            )
+            found[name] = difference, better
+    return found
 
 
 def _cell(split: str, condition: str) -> str:
@@ -168,7 +189,7 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
             keys = [(split, condition, shape) for shape in n_digit_grid.SHAPES]
             theirs = statistics.mean(spe[k][1] - published[k][1] for k in keys)
             if theirs > 0:
-                ours = _mean_difference(chosen, split, condition, other)
+                ours = _mean_difference(chosen, split, condition, (SPE, other))
                 found[_cell(split, condition)] = ours, theirs
         return found
 
@@ -199,6 +220,31 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
         (
             "SPE is better than HIB in all six means (Figure 6)",
             *against_hib(),
+        ),
+        (
+            "SPE is better than HIB in single cells (Section 4.3; Table D.2, "
+            "where the paper's is)",
+            *claims.published_differences(
+                _single_cells(chosen, SPE, HIB), names_all=False
+            ),
+        ),
+        (
+            "Deterministic methods are worse than stochastic ones: PN than "
+            "SPE, and the soft contrastive loss than HIB (Section 4.3; Table "
+            "D.2, where the paper's are)",
+            *claims.published_differences(
+                {
+                    f"{names}, {cell}": difference
+                    for names, *methods in (
+                        ("SPE minus PN", SPE, PN),
+                        ("HIB minus soft contrastive", HIB, CONTRASTIVE),
+                    )
+                    for cell, difference in _single_cells(
+                        chosen, *methods
+                    ).items()
+                },
+                names_all=False,
+            ),
         ),
     ]
 

@@ -75,6 +75,8 @@ TAKES_NUMBERS = (
     _RUN,
     _RUN,
     "`n_digit_{2,3}_dim_{2,3}_hedged_instances`, 8,000 episodes each",
+    "the same runs",
+    f"{_RUN} of all four methods",
 )
 TAKES_CHARACTERS = (
     _CHARACTERS,
@@ -89,6 +91,7 @@ TAKES_SAMPLERS = (
 )
 TAKES_COLOURS = (
     "run: [command](prototypes.md#colour-and-orientation)",
+    "the same run",
     "the same run",
     "the same run",
     "the same run",
@@ -203,7 +206,44 @@ def colour_claims(results: list[dict]) -> list[claims.Claim]:
                 found_verdict = "in part"
         found_verdict = claims.of_one_seed(found_verdict, len(results))
         lines.append((claim, text, found_verdict))
-    return lines
+    return [*lines, half_way_claim(results)]
+
+
+def half_way_claim(results: list[dict]) -> claims.Claim:
+    """Where the variance of an axis is largest between two classes.
+
+    A cell is a line of the grid of `evaluators.colour_orientation`, from one
+    class of a factor to the other. It holds if the variance of the factor's
+    axis is largest in the middle of the line.
+    """
+    texts, held, measured = [], 0, 0
+    for run in results:
+        found = run["evaluation"]["grid"]["variance"]
+        axis = run["evaluation"]["test"]["axis"]
+        # Rows of the grid are orientations, columns are hues.
+        lines = {
+            "orientation": [
+                [cell[axis["orientation"]] for cell in line]
+                for line in zip(*found, strict=True)
+            ],
+            "colour": [
+                [cell[axis["colour"]] for cell in line] for line in found
+            ],
+        }
+        for factor, of_factor in lines.items():
+            in_middle = sum(
+                line.index(max(line)) == len(line) // 2 for line in of_factor
+            )
+            held += in_middle
+            measured += len(of_factor)
+            texts.append(f"{factor} {in_middle} of {len(of_factor)}")
+    evidence = "lines between two classes with the largest variance half-way: "
+    return (
+        "Half-way between two classes, the variance of the factor's axis is "
+        "largest (Figure 2)",
+        evidence + ", ".join(texts) if texts else "",
+        claims.of_one_seed(claims.verdict(held, measured), len(results)),
+    )
 
 
 def _growth(run: dict) -> dict[str, float]:
@@ -263,6 +303,30 @@ def cost_claim(result: dict | None) -> claims.Claim:
         ),
         found if is_slower else "reproduced",
     )
+
+
+def cost_beside_hedged_claim(result: dict | None) -> claims.Claim:
+    """Steps of hedged instances and stochastic prototypes beside PN.
+
+    Both ratios are to a step of prototypical networks with as many images. The
+    claim holds if the quartiles of the two do not overlap.
+    """
+    claim = "SPE takes less time in training than HIB (Section 5)"
+    if result is None:
+        return claim, "", claims.verdict(0, 0)
+    cases = result["cases"]
+    ours = side_by_side.ratio(
+        cases["70 x 10 images"], "stochastic", "prototypical"
+    )
+    theirs = side_by_side.ratio(cases["280 images"], "hedged", "prototypical")
+    text = "; ".join(
+        f"a step of {name} takes {found['median']:.2f} (quartiles "
+        f"{found['low']:.2f} to {found['high']:.2f}) times as long as a step "
+        f"of PN on the same {images} images"
+        for name, found, images in (("SPE", ours, 700), ("HIB", theirs, 280))
+    )
+    holds = ours["high"] < theirs["low"]
+    return claim, text, claims.verdict(holds, 1)
 
 
 def axes_claims(runs: list[dict]) -> list[claims.Claim]:
@@ -413,9 +477,10 @@ def every_claim() -> list[tuple[str, str, str, str]]:
         for run in choose(recipe, [*runs, *characters])
     ]
     planes = plane_claims(prototype_planes.load())
-    cost = cost_claim(
+    step_cost = (
         json.loads(STEP_COST.read_text()) if STEP_COST.exists() else None
     )
+    costs = [cost_claim(step_cost), cost_beside_hedged_claim(step_cost)]
     unknown = unknown_claim(out_of_distribution_table.load())
     illustration = (
         "Figure 1: embeddings of instances as distributions",
@@ -429,7 +494,7 @@ def every_claim() -> list[tuple[str, str, str, str]]:
         (sampler_claims(samplers_study.load()), TAKES_SAMPLERS),
         (colour_claims(colour_orientation_table.load()), TAKES_COLOURS),
         (planes[:1], ["`omniglot_1_shot_dim_2_stochastic_prototypes`"]),
-        ([cost], ["`python -m benchmarks.step_cost`, 2 minutes"]),
+        (costs, ["`python -m benchmarks.step_cost`, 2 minutes", "the same"]),
         (planes[1:], [f"`{PLANE}_stochastic_prototypes`, about 20 minutes"]),
         (axes_claims(runs), TAKES_AXES),
         ([occlusion_claim(with_variance)], ["the runs of both tables"]),

@@ -8,6 +8,7 @@ from embeddings_tf import metrics
 from tools import claims
 from tools import n_digit_grid
 from tools.few_shot_claims import HIB
+from tools.few_shot_claims import SPE
 from tools.few_shot_claims import _mean_difference
 from tools.paired_difference import cell_of_seeds
 from tools.paired_difference import mean_over_episodes
@@ -149,7 +150,7 @@ def test_shapes_that_share_episodes_count_once():
     two = {spe: [10, 12, 14, 16], hib: [8, 13, 14, 12]}
     three = {spe: [20, 10, 12, 18], hib: [10, 8, 16, 10]}
     shapes = {(n, d): {2: two, 3: three}[n] for n, d in n_digit_grid.SHAPES}
-    found = _mean_difference(with_shapes(shapes), "test", "clean", HIB)
+    found = _mean_difference(with_shapes(shapes), "test", "clean", (SPE, HIB))
     # In points of 20 queries.
     first, second = np.array([[2, -1, 0, 4], [10, 2, -4, 8]]) * 100 / QUERIES
     squared = (first.var(ddof=1) + second.var(ddof=1)) / 4 / 2**2
@@ -158,7 +159,7 @@ def test_shapes_that_share_episodes_count_once():
     assert found.standard_error == pytest.approx(squared**0.5)
     # Of opposite differences on one test, nothing remains.
     shapes[2, 3] = {spe: two[hib], hib: two[spe]}
-    found = _mean_difference(with_shapes(shapes), "test", "clean", HIB)
+    found = _mean_difference(with_shapes(shapes), "test", "clean", (SPE, HIB))
     assert found.mean == pytest.approx(second.mean() / 2)
     error = (second.var(ddof=1) / 4) ** 0.5 / 2
     assert found.standard_error == pytest.approx(error)
@@ -171,7 +172,7 @@ def test_without_shared_episodes_the_intervals_of_both_count():
     # With other numbers of episodes they cannot be paired.
     fewer = {spe: [10, 12, 16], hib: [8, 13, 12]}
     shapes = dict.fromkeys(n_digit_grid.SHAPES, counts) | {(2, 3): fewer}
-    found = _mean_difference(with_shapes(shapes), "test", "clean", HIB)
+    found = _mean_difference(with_shapes(shapes), "test", "clean", (SPE, HIB))
     errors, means = {}, {}
     for shape, of_methods in shapes.items():
         of_spe, of_hib = (
