@@ -9,7 +9,7 @@ TITLES = {
 }
 
 
-def grid_figure(grid: dict):
+def grid_figure(grid: dict, axis: dict[str, int]):
     """Draws shapes on a grid of hues and orientations, and their embeddings.
 
     Figure 2 of Scott, Ridgeway & Mozer 2019. Lines join neighbours of the grid;
@@ -17,6 +17,7 @@ def grid_figure(grid: dict):
 
     Args:
         grid: `grid` of an evaluation of `colour_orientation`.
+        axis: The dimension of each factor, `axis` of a split.
     """
     from matplotlib.collections import EllipseCollection
     from matplotlib.figure import Figure
@@ -67,8 +68,12 @@ def grid_figure(grid: dict):
     margin = 0.04 * (high - low)
     right.set_xlim(low[0] - margin[0], high[0] + margin[0])
     right.set_ylim(low[1] - margin[1], high[1] + margin[1])
-    right.set_xlabel("dimension 1")
-    right.set_ylabel("dimension 2")
+    factors = [
+        ", ".join(name for name in axis if axis[name] == dimension)
+        for dimension in range(2)
+    ]
+    right.set_xlabel(f"dimension 1: {factors[0] or 'neither factor'}")
+    right.set_ylabel(f"dimension 2: {factors[1] or 'neither factor'}")
     right.set_title("their embeddings, one standard deviation around")
     return figure
 
@@ -87,16 +92,15 @@ def variance_figure(variance: dict):
     from matplotlib.offsetbox import OffsetImage
 
     figure = Figure((11, 4.6), layout="constrained")
-    for panel, (name, found) in zip(
-        figure.subplots(1, 2), variance.items(), strict=True
-    ):
+    panels = figure.subplots(1, 2, sharey=True)
+    for panel, (name, found) in zip(panels, variance.items(), strict=True):
         levels = found["levels"]
-        for index, (factor, colour) in enumerate(GREYS.items()):
-            panel.bar(
-                np.arange(len(levels)) + 0.4 * index - 0.2,
+        for (factor, colour), marker in zip(GREYS.items(), "os", strict=True):
+            panel.plot(
+                range(len(levels)),
                 found[factor],
-                width=0.4,
                 color=colour,
+                marker=marker,
                 label=f"axis of {factor}",
             )
         for place, level in enumerate(levels):
@@ -112,10 +116,13 @@ def variance_figure(variance: dict):
             panel.add_artist(picture)
         panel.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
         # Room for the pictures between the numbers and the label.
-        panel.set_xlabel(TITLES[name], labelpad=44)
-        panel.set_ylabel("mean variance")
+        panel.set_xlabel(TITLES[name], labelpad=54)
+        panel.set_xlim(-0.5, len(levels) - 0.5)
+        panel.set_yscale("log")
+        panel.grid(axis="y", alpha=0.3)
         panel.spines[["top", "right"]].set_visible(False)
-    panel.legend(frameon=False)
+        panel.legend(frameon=False, loc="upper left")
+    panels[0].set_ylabel("mean variance (logarithmic)")
     return figure
 
 

@@ -162,7 +162,7 @@ def figures(results: list[dict]) -> dict:
         return {}
     evaluation = results[0]["evaluation"]
     return {
-        GRID: grid_figure(evaluation["grid"]),
+        GRID: grid_figure(evaluation["grid"], evaluation["test"]["axis"]),
         VARIANCE: variance_figure(evaluation["test"]["variance"]),
     }
 

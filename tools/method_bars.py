@@ -76,7 +76,9 @@ def _omniglot(results) -> dict:
                 )
                 for supports, classes in omniglot_table.COLUMNS
             ]
-            for method, name in omniglot_table.METHODS.items()
+            # In one order, so that a method has one colour.
+            for method, name in n_digit_grid.METHODS.items()
+            if method in omniglot_table.METHODS
         }
         for condition in CONDITIONS
     }

@@ -19,6 +19,7 @@ from tools import n_digit_table
 from tools import omniglot_table
 from tools import out_of_distribution_table
 from tools import prototype_planes
+from tools import sampler_series
 from tools import samplers_study
 from tools.few_shot_claims import n_digit_claims
 from tools.few_shot_claims import omniglot_claims
@@ -42,7 +43,11 @@ BEGIN, END = (
 )
 STEP_COST = ROOT / "benchmarks" / "results" / "step_cost.json"
 PLANE = "n_digit_2_dim_2"
-NAIVE = samplers_study.SERIES[1:]
+# Curves of the naive sampler, by recipe.
+NAIVE = {
+    sampler_series.CHARACTERS: ("naive",),
+    sampler_series.NUMBERS: ("naive", sampler_series.FROM_SMALL),
+}
 # Samples of the longest runs of the naive sampler.
 MANY = 100
 # Unknown inputs that are of the same data set.
@@ -85,9 +90,7 @@ TAKES_CHARACTERS = (
     "`omniglot_{1,5}_shot_dim_64_*`",
 )
 TAKES_SAMPLERS = (
-    "14 runs of 2,000 episodes: [commands](n_digit.md#two-studies); on "
-    "Omniglot, as in the paper, the same fields of "
-    "`omniglot_1_shot_dim_2_stochastic_prototypes`",
+    "runs of 2,000 episodes: [commands](prototypes.md#samples-in-training)",
 )
 TAKES_COLOURS = (
     "run: [command](prototypes.md#colour-and-orientation)",
@@ -102,12 +105,13 @@ TAKES_AXES = (
 )
 
 
-def sampler_claims(found: dict) -> list[claims.Claim]:
+def sampler_claims(found: dict[str, dict]) -> list[claims.Claim]:
     """One sample of the intersection sampler beside the naive sampler.
 
-    A cell is a split of numbers and a curve of the naive sampler: from the
-    default variance, and from a small one. The difference, intersection minus
-    naive, is over seeds, or with one seed over test episodes.
+    A cell is a split of the test data and a curve of the naive sampler: from
+    the default variance, and on numbers also from a small one. The difference,
+    intersection minus naive, is over seeds, or with one seed over test
+    episodes.
 
     "Better" than the curve's best number of samples holds if the difference is
     significantly above 0. Without such a cell, differences that are all above 0
@@ -115,7 +119,10 @@ def sampler_claims(found: dict) -> list[claims.Claim]:
     favours the naive sampler.
     """
     of_best = _sampler_cells(found)
-    cells = len(n_digit_grid.SPLITS) * len(NAIVE)
+    cells = sum(
+        len(part.panels) * len(NAIVE[part.recipe])
+        for part in samplers_study.PARTS
+    )
     sure = claims.num_higher(of_best.values(), cells)
     better = claims.verdict(sure, len(of_best), cells)
     all_above = all(each.mean > 0 for each in of_best.values())
@@ -134,32 +141,40 @@ def sampler_claims(found: dict) -> list[claims.Claim]:
     ]
 
 
-def _has_many_samples(found: dict) -> bool:
-    """Whether both curves of the naive sampler reach the paper's most."""
-    return all(max(found.get(series, {0: ()})) >= MANY for series in NAIVE)
+def _has_many_samples(found: dict[str, dict]) -> bool:
+    """Whether all curves of the naive sampler reach the paper's most."""
+    return all(
+        max(found.get(recipe, {}).get(series, {0: ()})) >= MANY
+        for recipe, curves in NAIVE.items()
+        for series in curves
+    )
 
 
-def _sampler_cells(found: dict) -> dict[str, PairedDifference]:
+def _sampler_cells(found: dict[str, dict]) -> dict[str, PairedDifference]:
     """One sample of the intersection sampler minus the best naive runs."""
-    one = found.get("intersection", {}).get(1, [])
     cells = {}
-    for split in n_digit_grid.SPLITS:
-        for series in NAIVE:
-            candidates = found.get(series, {})
-            if not candidates:
-                continue
-            accuracy = {
-                count: statistics.mean(values(runs, split, "clean", EPISODES))
-                for count, runs in candidates.items()
-            }
-            best = max(accuracy, key=accuracy.get)
-            paired = paired_runs(one, candidates[best], split, "clean")
-            if paired is not None:
-                name = (
-                    f"{split.removeprefix('test_')} numbers, minus {series}, "
-                    f"{best} samples ({accuracy[best]:.1f}):"
-                )
-                cells[name] = paired
+    for part in samplers_study.PARTS:
+        curves = found.get(part.recipe, {})
+        one = curves.get("intersection", {}).get(1, [])
+        for split, title in part.panels:
+            for series in NAIVE[part.recipe]:
+                candidates = curves.get(series, {})
+                if not candidates:
+                    continue
+                accuracy = {
+                    count: statistics.mean(
+                        values(runs, split, "clean", EPISODES)
+                    )
+                    for count, runs in candidates.items()
+                }
+                best = max(accuracy, key=accuracy.get)
+                paired = paired_runs(one, candidates[best], split, "clean")
+                if paired is not None:
+                    name = (
+                        f"{title}, minus {series}, {best} samples "
+                        f"({accuracy[best]:.1f}):"
+                    )
+                    cells[name] = paired
     return cells
 
 
@@ -167,7 +182,7 @@ def _sampler_text(cells: dict[str, PairedDifference]) -> str:
     if not cells:
         return ""
     return (
-        "on two digits in a plane, points: "
+        "points: "
         + claims.differences_text(cells)
         + claims.notes(cells.values())
     )

@@ -2,7 +2,9 @@
 
 from trainers.workdirs.overrides import overrides
 
-RECIPE, EPISODES = "n_digit_2_dim_2_stochastic_prototypes", 2000
+NUMBERS = "n_digit_2_dim_2_stochastic_prototypes"
+CHARACTERS = "omniglot_1_shot_dim_2_stochastic_prototypes"
+EPISODES = 2000
 # From its default variance the naive sampler does not learn in a short run.
 FIRST_VARIANCE = 0.05
 FROM_SMALL = f"naive, first variance {FIRST_VARIANCE:g}"
@@ -28,11 +30,12 @@ def series_of(run: dict) -> str | None:
         run: A result with its config.
     """
     config = run["config"]
-    if run["recipe"] != RECIPE:
+    recipe = run["recipe"]
+    if recipe not in (NUMBERS, CHARACTERS):
         return None
     if config["num_epochs"] * config["steps_per_epoch"] != EPISODES:
         return None
-    if not set(overrides(RECIPE, config)) <= CHANGED:
+    if not set(overrides(recipe, config)) <= CHANGED:
         return None
     sampler = config["objective"]["sampler"]
     variance = config["encoder"].get("initial_variance")

@@ -10,6 +10,7 @@ from tools import colour_orientation_table
 from tools import method_bars
 from tools import n_digit_grid
 from tools import prototype_planes
+from tools import sampler_series
 from tools import samplers_study
 from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
@@ -125,16 +126,24 @@ def test_figures_of_colour_and_orientation():
     shape = draw_l_shapes(np.array([45.0]), np.array([45.0]))[0]
     mosaic = np.asarray(grid.axes[0].images[0].get_array())
     np.testing.assert_array_equal(mosaic[-64:, :64], shape)
-    heights = [bar.get_height() for bar in variance.axes[0].patches]
-    np.testing.assert_allclose(heights, [0.3, 0.1, 0.7, 0.25, 0.1, 0.2])
+    assert grid.axes[1].get_xlabel() == "dimension 1: orientation"
+    assert grid.axes[1].get_ylabel() == "dimension 2: colour"
+    heights = [line.get_ydata() for line in variance.axes[0].lines]
+    np.testing.assert_allclose(heights, [[0.3, 0.1, 0.7], [0.25, 0.1, 0.2]])
     for figure in drawn.values():
         figure.canvas.draw()
     assert colour_orientation_table.figures([]) == {}
     assert colour_orientation_table.table([]) == NOT_RUN
 
 
-def study_run(sampler, count, accuracy, first_variance=None, **changes):
-    recipe = samplers_study.RECIPE
+def study_run(
+    sampler,
+    count,
+    accuracy,
+    first_variance=None,
+    recipe=sampler_series.NUMBERS,
+    **changes,
+):
     config = copy.deepcopy(recipe_fields(load_recipe(recipe)))
     config["objective"] |= {"sampler": sampler, "num_samples": count}
     if first_variance is not None:
@@ -149,7 +158,9 @@ def study_run(sampler, count, accuracy, first_variance=None, **changes):
         "seed": 0,
         "config": config,
         "training": TRAINING,
-        "evaluation": dict.fromkeys(n_digit_grid.SPLITS, cells),
+        "evaluation": dict.fromkeys(
+            (*n_digit_grid.SPLITS, "test", "test_20_class_1_shot"), cells
+        ),
     }
 
 
@@ -167,22 +178,35 @@ def test_the_study_of_the_samplers_ignores_other_runs():
     ]
     rate = study_run("naive", 1, 0.1)
     rate["config"]["optimizer"]["learning_rate"]["initial_learning_rate"] = 1
-    found = samplers_study.by_series([*runs, rate])
-    assert {name: [*of] for name, of in found.items()} == {
+    characters = sampler_series.CHARACTERS
+    runs += [study_run("naive", 20, 0.3, recipe=characters), rate]
+    found = {
+        name: samplers_study.by_series(runs, name)
+        for name in (characters, sampler_series.NUMBERS)
+    }
+    assert {name: [*of] for name, of in found[characters].items()} == {
+        "naive": [20]
+    }
+    numbers = found[sampler_series.NUMBERS]
+    assert {name: [*of] for name, of in numbers.items()} == {
         "intersection": [1],
         "naive": [5, 20],
         "naive, first variance 0.05": [10],
     }
     text = samplers_study.table(found)
+    assert "| naive | 20 | 0 | 30.0 | 30.0 | " in text
     assert "| naive | 5 | 0 | 50.0 | 50.0 |" in text
     assert "| naive, first variance 0.05 | 10 | 0 | 60.0 | 60.0 |" in text
     assert "# naive, 20, seed 0" in text
     assert "--config.encoder.initial_variance=0.05" in text
     assert "--config.objective.num_samples=20" in text
-    panel = samplers_study.figure(found).axes[0]
+    _, part = samplers_study.PARTS
+    panel = samplers_study.figure(part, numbers).axes[0]
     _, naive, small = (bars.lines[0] for bars in panel.containers)
-    assert naive.get_xydata().tolist() == [[5, 50], [20, 70]]
-    assert small.get_xydata().tolist() == [[10, 60]]
+    # Errors in %; the curves are beside each other by 6 %.
+    np.testing.assert_allclose(naive.get_xydata(), [[5, 50], [20, 30]])
+    np.testing.assert_allclose(small.get_xydata(), [[10.6, 40]])
+    assert len(samplers_study.figures(found)) == 2
     assert samplers_study.table({}) == NOT_RUN and not samplers_study.figures(
         {}
     )
@@ -218,7 +242,7 @@ def test_characters_do_not_cover_one_another():
 def test_a_plane_of_numbers_is_copied(tmp_path, monkeypatch):
     run = tmp_path / "run"
     run.mkdir()
-    recipe = samplers_study.RECIPE
+    recipe = sampler_series.NUMBERS
     config = recipe_fields(load_recipe(recipe))
     (run / "config.json").write_text(json.dumps({"config": config}))
     results = {"recipe": recipe, "training": TRAINING}
