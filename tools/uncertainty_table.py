@@ -117,7 +117,10 @@ def name_of(run: dict) -> str:
 
 
 def settings_of(run: dict) -> list[str]:
-    """Returns `field=value` for each changed field that names a run."""
+    """Returns `field=value` for each changed field that names a run.
+
+    A run without an `UncertaintyHead` has `without_head`.
+    """
     recipe, config = run["recipe"], run["config"]
     fields = flat(recipe_fields(load_recipe(recipe)))
     changed = {
@@ -128,7 +131,9 @@ def settings_of(run: dict) -> list[str]:
         and not _is_usual(name, value, config)
     } | own_fields(recipe, config)
     return [
-        f"{_short(name, fields)}={_text(value)}"
+        "without_head"
+        if (name, value) == ("uncertainty.name", "")
+        else f"{_short(name, fields)}={_text(value)}"
         for name, value in changed.items()
     ]
 

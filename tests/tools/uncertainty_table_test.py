@@ -112,6 +112,7 @@ def changed(recipe, *overrides):
         ),
         (["objective.num_samples=5"], ["objective.num_samples=5"]),
         (["batches.num_query=9"], ["num_query=9"]),
+        (["uncertainty.name="], ["without_head"]),
         (
             ["optimizer.learning_rate.initial_learning_rate=3e-3"],
             ["initial_learning_rate=0.003"],
