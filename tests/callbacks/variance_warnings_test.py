@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.callbacks import EmbeddingEvaluation
+from embeddings_tf.callbacks import variance_warnings
 from embeddings_tf.callbacks.variance_warnings import recall_auroc_of_variance
 from embeddings_tf.callbacks.variance_warnings import warn_of_useless_variance
 from embeddings_tf.layers import GaussianEmbedding
@@ -60,6 +61,19 @@ def test_recall_auroc_of_variance_by_hand():
     # Wrong (2 and 6) above right (3 and 1) in three of four pairs.
     found = recall_auroc_of_variance(points, variance, labels, "l2")
     assert found == 0.75
+
+
+def test_of_many_inputs_whole_classes_are_taken(monkeypatch):
+    points = np.array([[0.0], [9.0], [1.0], [3.0], [8.0], [0.5]])
+    labels = np.array([0, 1, 0, 2, 2, 3])
+    variance = np.array([[3.0], [9.0], [1.0], [2.0], [6.0], [0.0]])
+    monkeypatch.setattr(variance_warnings, "MOST_INPUTS", 5)
+    # Without the last row, as by hand above.
+    found = recall_auroc_of_variance(points, variance, labels, "l2")
+    assert found == 0.75
+    monkeypatch.setattr(variance_warnings, "MOST_INPUTS", 1)
+    found = recall_auroc_of_variance(points, variance, labels, "l2")
+    assert found is None
 
 
 @pytest.mark.parametrize(
