@@ -64,8 +64,9 @@ def recall_auroc_of_variance(
     """R-AUROC of the variance, summed over dimensions.
 
     None if there is nothing to tell apart: without integer labels, without two
-    inputs of a class, or if all nearest neighbours are right, or all wrong. Of
-    more than `MOST_INPUTS` inputs, the first classes are taken.
+    inputs of a class, if all nearest neighbours are right, or all wrong, or if
+    embeddings are not finite. Of more than `MOST_INPUTS` inputs, the first of
+    each class are taken.
 
     Args:
         points: Means of the inputs, `(n, dim)`.
@@ -75,11 +76,23 @@ def recall_auroc_of_variance(
     """
     if labels.dtype.kind not in "iu" or labels.ndim != 1:
         return None
-    classes, counts = np.unique(labels, return_counts=True)
-    rows = np.isin(labels, classes[np.cumsum(counts) <= MOST_INPUTS])
+    rows = _some_of_each_class(labels)
     points, variance, labels = points[rows], variance[rows], labels[rows]
     if len(np.unique(labels)) == len(labels):
+        return None
+    if not (np.isfinite(points).all() and np.isfinite(variance).all()):
         return None
     if recall_at_k(points, labels, 1, distance)[1] in (0.0, 1.0):
         return None
     return recall_auroc(variance.sum(axis=-1), points, labels, distance)
+
+
+def _some_of_each_class(labels: np.ndarray) -> np.ndarray:
+    """At most `MOST_INPUTS` rows, of each class at least two if it has them."""
+    if len(labels) <= MOST_INPUTS:
+        return np.arange(len(labels))
+    order = np.argsort(labels, kind="stable")
+    ranked = labels[order]
+    rank = np.arange(len(labels)) - np.searchsorted(ranked, ranked)
+    of_class = max(2, MOST_INPUTS // len(np.unique(labels)))
+    return order[rank < of_class][:MOST_INPUTS]

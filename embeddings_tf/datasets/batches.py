@@ -94,9 +94,12 @@ def batches(
         raise ValueError("seed is for preprocess, but preprocess is None.")
     if preprocess is not None:
         _check_arguments(preprocess, 1 if seed is None else 2)
-    if not isinstance(start, numbers.Integral) or start < 0:
+    if isinstance(start, bool) or not (
+        isinstance(start, numbers.Integral) and 0 <= start < 2**62
+    ):
         raise ValueError(
-            f"start must be a step, 0 or more; received {start!r}."
+            "start must be a step, 0 or more and below 2**62; received "
+            f"{start!r}."
         )
 
     def make_batch(element, step=None):
@@ -221,6 +224,8 @@ def _is_integer_spec(spec, rank):
 
 
 def _base_seed(seed):
+    if isinstance(seed, int) and not -(2**63) <= seed < 2**64:
+        seed %= 2**63  # no array has such an integer
     seed = array("seed", seed)
     if seed.dtype.kind not in "iu" or seed.shape not in ((), (2,)):
         raise ValueError(

@@ -163,6 +163,22 @@ def integers(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     return array
 
 
+def comparable_ids(
+    first: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns integers of two arrays in one type, for comparisons.
+
+    NumPy compares `uint64` with signed integers as floats, which merge large
+    ids. If no type has all ids of both, they are numbered.
+    """
+    kinds = {first.dtype.kind, second.dtype.kind}
+    if np.uint64 not in (first.dtype, second.dtype) or len(kinds) == 1:
+        return first, second
+    both = np.concatenate([first.astype(object), second.astype(object)])
+    numbers = np.unique(both, return_inverse=True)[1]
+    return numbers[: len(first)], numbers[len(first) :]
+
+
 def numbered_classes(name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
     """Numbers the classes `(n,)` from 0; returns them and their sizes.
 

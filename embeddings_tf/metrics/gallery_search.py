@@ -81,6 +81,7 @@ def checked_search(
             "gallery_labels", gallery_labels, 1, "(m,)"
         )
         arrays.same_length(gallery=gallery, gallery_labels=gallery_labels)
+        labels, gallery_labels = arrays.comparable_ids(labels, gallery_labels)
         if gallery.shape[1] != queries.shape[1]:
             raise ValueError(
                 "`embeddings` and `gallery` must have the same dimension; "

@@ -1,10 +1,34 @@
 """Embeds one batch of inputs, checked before and after."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import num_rows
+
+# Squares of larger embeddings overflow.
+LARGEST = 1e150
+SEVERAL_INPUTS = (
+    "A model with several inputs is not called here: embed them with "
+    "model.predict, and pass the embeddings with embedded=True."
+)
+
+
+def num_inputs(name: str, x) -> int:
+    """Returns the number of inputs.
+
+    Raises:
+        ValueError: If `x` has no rows, or is a dictionary of several inputs.
+    """
+    if isinstance(x, Mapping):
+        raise ValueError(
+            f"`{name}` must have one row per input, like an array; received a "
+            f"dictionary with {', '.join(map(repr, x))}. {SEVERAL_INPUTS}"
+        )
+    return num_rows(name, x)
 
 
 def embed_batch(name: str, model, x, rows: slice) -> np.ndarray:
@@ -38,7 +62,13 @@ def at_least_single(embeddings: np.ndarray) -> np.ndarray:
 
 def checked_batch(name: str, model, x, rows: slice) -> np.ndarray:
     """Returns the inputs `x[rows]`, checked as in `embed_batch`."""
-    batch = array(name, x[rows])
+    found = x[rows]
+    if isinstance(found, Mapping):
+        raise ValueError(
+            f"`{name}[first:last]` must be an array of inputs; received a "
+            f"dictionary with {', '.join(map(repr, found))}. {SEVERAL_INPUTS}"
+        )
+    batch = array(name, found)
     require_input_shape(name, batch, model)
     require_real(name, batch)
     # Inputs are also checked: max-pooling and ReLU can hide NaN.
@@ -63,12 +93,23 @@ def embedded_rows(name: str, model, x, rows: slice) -> np.ndarray:
             "with this model."
         )
     require_real(name, batch)
-    if batch.dtype.kind not in "biuf":
+    if batch.dtype.kind not in "biuf" and batch.dtype.name != "bfloat16":
         raise ValueError(
             f"`{name}` must be numbers; received dtype {batch.dtype}."
         )
     require_finite("The embedding", batch, rows.start)
     return batch
+
+
+def require_squares(name: str, embeddings: np.ndarray) -> np.ndarray:
+    """Returns embeddings; ValueError if the squares of a class overflow."""
+    largest = float(np.max(np.abs(embeddings), initial=0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"`{name}` must be embeddings up to {LARGEST:g}; received "
+            f"{largest:g}. Divide all embeddings by a number."
+        )
+    return embeddings
 
 
 def _width(model) -> int | None:

@@ -7,9 +7,10 @@ import tensorflow as tf
 from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embed_batch
 from embeddings_tf.models.embed_batch import embedded_rows
+from embeddings_tf.models.embed_batch import num_inputs
+from embeddings_tf.models.embed_batch import require_squares
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import keras_layer
-from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import truth
@@ -112,7 +113,7 @@ class FewShotClassifier(keras.layers.Layer):
     def fit(self, support, labels) -> "FewShotClassifier":
         """Stores one prototype per distinct label of `(n,)` labels."""
         labels = class_names(labels)
-        num_supports = num_rows("support", support)
+        num_supports = num_inputs("support", support)
         if labels.shape != (num_supports,) or not num_supports:
             raise ValueError(
                 "Give one label per support and at least one support; "
@@ -163,7 +164,7 @@ class FewShotClassifier(keras.layers.Layer):
         parts = [np.zeros(shape_of_none, "float32")]
         numbers = sum(np.size(p) for p in tf.nest.flatten(self.prototypes_))
         size = max(1, _BLOCK // numbers)
-        for first in range(0, num_rows("query", query), self.batch_size):
+        for first in range(0, num_inputs("query", query), self.batch_size):
             embeddings = self._embed_batch("query", query, first)
             for start in range(0, len(embeddings), size):
                 found = answer(
@@ -242,5 +243,6 @@ class FewShotClassifier(keras.layers.Layer):
     def _embed_batch(self, name: str, x, first: int) -> np.ndarray:
         rows = slice(first, first + self.batch_size)
         if self.embedded:
-            return at_least_single(embedded_rows(name, self.model, x, rows))
+            found = at_least_single(embedded_rows(name, self.model, x, rows))
+            return require_squares(name, found)
         return embed_batch(name, self.model, x, rows)

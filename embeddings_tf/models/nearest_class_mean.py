@@ -24,7 +24,8 @@ class NearestClassMean:
     score of a pair  = -||z_1 - z_2||^2
     ```
 
-    Computed in float64, where squares of finite embeddings do not overflow.
+    Computed in float64: squares of embeddings up to 1e150 do not overflow, and
+    differences below 1e-150 count as 0.
 
     Args:
         cosine: Whether only the directions of embeddings are compared.

@@ -111,6 +111,11 @@ class HedgedInstances(MatchObjective):
     def build(self, y_true_shape, y_pred_shape):
         gaussian.dim_of("HedgedInstances", y_pred_shape)
 
+    @property
+    def has_divergence(self) -> bool:
+        """Whether training draws variances to 1, so that they vary little."""
+        return self.beta > 0
+
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
         local = single_precision(local)

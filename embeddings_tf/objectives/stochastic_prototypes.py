@@ -77,7 +77,8 @@ class StochasticPrototypes(EpisodicObjective):
 
     Returns:
         `(batch,)`, float32, `v` in every entry. `v` and its gradient are finite
-        for embeddings up to 1e15 if `noise_variance` is at least 1e-3.
+        for embeddings up to 1e15 if `noise_variance` is at least 1e-3 and
+        `beta` at most 1.
 
     Raises:
         ValueError: For an argument of another kind, an odd last axis of

@@ -212,15 +212,18 @@ def _is_missing(value) -> bool:
 
 
 def num_rows(name: str, value) -> int:
-    """Returns the length; ValueError if there is none, as for text."""
+    """Returns the number of rows; ValueError if a value has none, like text."""
     try:
-        length = None if isinstance(value, (str, bytes)) else len(value)
+        has_rows = not isinstance(value, (str, bytes, Mapping))
+        length = len(value) if has_rows else None
     except TypeError:  # also for an array without axes
         length = None
     if length is None:
+        is_mapping = isinstance(value, Mapping)
+        found = f"a {type(value).__name__}" if is_mapping else repr(value)
         raise ValueError(
             f"`{name}` must have one row per input, like an array; "
-            f"received {value!r}."
+            f"received {found}."
         )
     return length
 

@@ -3,13 +3,15 @@
 import numpy as np
 
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import decoded
 from embeddings_tf.ops.arguments import refuse_missing
 
 
 def class_names(labels) -> np.ndarray:
     """Returns labels as an array; ValueError unless they can name classes.
 
-    Text in an array of Python objects, as pandas gives it, becomes text.
+    Text in an array of Python objects, as pandas gives it, becomes text, and so
+    does text of tensors, which is bytes.
     """
     given = labels if isinstance(labels, (list, tuple)) else ()
     labels = array("labels", labels)
@@ -27,4 +29,4 @@ def class_names(labels) -> np.ndarray:
             f"{labels[refused][0]} of dtype {labels.dtype}. Leave examples "
             "without a class out."
         )
-    return labels
+    return decoded("labels", labels)

@@ -8,11 +8,11 @@ import tensorflow as tf
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embed_batch
+from embeddings_tf.models.embed_batch import num_inputs
 from embeddings_tf.models.embed_batch import require_finite
 from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.ops.arguments import function
 from embeddings_tf.ops.arguments import keras_layer
-from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
 
 
@@ -58,7 +58,7 @@ def embed(
     batch_size = positive_integer("batch_size", batch_size)
     if progress is not None:
         progress = function("progress", progress, "the number of inputs")
-    length = num_rows("x", x)
+    length = num_inputs("x", x)
     if not length:
         raise ValueError("`x` must have at least one input; received none.")
     if isinstance(x, Utterances):

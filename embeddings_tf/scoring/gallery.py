@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from embeddings_tf.models.embed_batch import require_squares
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.ops import arguments
 from embeddings_tf.scoring import gallery_file
@@ -293,7 +294,8 @@ class Gallery:
 
     def _embed(self, x) -> np.ndarray:
         batch_size = self._classifier.batch_size
-        return embed_inputs(self.model, x, batch_size, self.embedded)
+        found = embed_inputs(self.model, x, batch_size, self.embedded)
+        return require_squares("x", found)
 
     def _scores(self, embeddings) -> np.ndarray:
         examples = self.examples_

@@ -6,9 +6,9 @@ import numpy as np
 
 from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embedded_rows
+from embeddings_tf.models.embed_batch import num_inputs
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import decoded
-from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import refuse_missing
 from embeddings_tf.ops.class_names import class_names
 from embeddings_tf.scoring.embed import embed
@@ -70,7 +70,7 @@ def embed_inputs(model, x, batch_size: int, embedded: bool) -> np.ndarray:
     """Returns the embeddings of `x`, or `x` itself if `embedded`, checked."""
     if not embedded:
         return embed(model, x, batch_size=batch_size)
-    length = num_rows("x", x)
+    length = num_inputs("x", x)
     rows = embedded_rows("x", model, x, slice(0, length))
     return at_least_single(rows)
 
@@ -82,7 +82,7 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
         ValueError: If their numbers differ or are 0, or labels are neither
             strings nor integers.
     """
-    labels = decoded("labels", class_names(labels))
+    labels = class_names(labels)
     if labels.dtype.kind not in "iuU":
         raise ValueError(
             "`labels` must be strings or integers; received dtype "

@@ -13,6 +13,8 @@ from embeddings_tf.callbacks.variance_warnings import warn_of_useless_variance
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models.method import Method
+from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import StochasticPrototypes
 
 RESULTS = pathlib.Path(__file__).parents[2] / "benchmarks" / "results"
@@ -63,17 +65,34 @@ def test_recall_auroc_of_variance_by_hand():
     assert found == 0.75
 
 
-def test_of_many_inputs_whole_classes_are_taken(monkeypatch):
-    points = np.array([[0.0], [9.0], [1.0], [3.0], [8.0], [0.5]])
-    labels = np.array([0, 1, 0, 2, 2, 3])
-    variance = np.array([[3.0], [9.0], [1.0], [2.0], [6.0], [0.0]])
-    monkeypatch.setattr(variance_warnings, "MOST_INPUTS", 5)
-    # Without the last row, as by hand above.
+@pytest.mark.parametrize(
+    ("most", "rows"),
+    [
+        (9, [0, 1, 2, 3, 4, 5, 6, 7]),
+        # Two rows of each class, in the order of the classes.
+        (7, [0, 2, 1, 5, 4, 7]),
+        (3, [0, 2, 1]),
+    ],
+)
+def test_of_many_inputs_the_first_of_each_class_are_taken(
+    monkeypatch, most, rows
+):
+    rng = np.random.default_rng(0)
+    points, variance = rng.normal(size=(2, 8, 3))
+    labels = np.array([0, 1, 0, 0, 2, 1, 0, 2])
+    monkeypatch.setattr(variance_warnings, "MOST_INPUTS", most)
     found = recall_auroc_of_variance(points, variance, labels, "l2")
-    assert found == 0.75
-    monkeypatch.setattr(variance_warnings, "MOST_INPUTS", 1)
-    found = recall_auroc_of_variance(points, variance, labels, "l2")
-    assert found is None
+    monkeypatch.setattr(variance_warnings, "MOST_INPUTS", 99)
+    expected = recall_auroc_of_variance(
+        points[rows], variance[rows], labels[rows], "l2"
+    )
+    assert found == expected
+
+
+def test_embeddings_that_are_not_finite():
+    points = np.array([[0.0], [1.0], [np.nan], [9.0]])
+    labels = np.array([0, 0, 1, 1])
+    assert recall_auroc_of_variance(points, points, labels, "l2") is None
 
 
 @pytest.mark.parametrize(
@@ -195,6 +214,21 @@ def test_small_variations_are_usual_with_a_divergence():
     """A warning fails this test."""
     held_out = EmbeddingEvaluation(X, LABELS, {"nothing": lambda *_: 0})
     fit(collapsed_model(beta=1e-3), held_out)
+
+
+@pytest.mark.parametrize(
+    ("objective", "expected"),
+    [
+        (StochasticPrototypes(3), False),
+        (StochasticPrototypes(3, beta=1e-3), True),
+        (HedgedInstances(), True),
+        (HedgedInstances(beta=0.0), False),
+    ],
+)
+def test_which_objectives_have_a_divergence(objective, expected):
+    encoder = keras.Sequential([keras.Input((6,)), GaussianEmbedding(2)])
+    model = EmbeddingModel(encoder, objective)
+    assert Method(model).has_divergence == expected
 
 
 def test_a_training_warns_of_a_variance_that_predicts_no_errors():

@@ -187,6 +187,22 @@ def test_resumes_at_any_step():
         np.testing.assert_array_equal(expected[1], found[1])
 
 
+@pytest.mark.parametrize("start", [-1, 2**62, True, 0.0])
+def test_steps_that_cannot_be_counted(start):
+    with pytest.raises(ValueError, match="start must be a step"):
+        batches(X, LABELS, _index_dataset(), start=start)
+
+
+def test_seeds_beyond_the_integers_of_arrays():
+    """As of the samplers."""
+    first, again, other = (
+        next(iter(batches(X, LABELS, _index_dataset(), corrupt, seed=seed)))[0]
+        for seed in (2**70 + 5, 2**70 + 5, 2**70 + 6)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert np.any(first != other)
+
+
 @pytest.mark.parametrize("make", [lambda x: x, LazyImages])
 def test_iterator_can_be_checkpointed(make, tmp_path):
     dataset = batches(
@@ -261,7 +277,7 @@ def test_not_finite_example_of_a_lazy_object():
         ({"x": np.array(1.0)}, "received a scalar"),
         ({"x": 3}, "received int"),
         ({"x": [[1.0, 2.0], [3.0]]}, "differ in shape"),
-        ({"x": {i: i for i in range(6)}}, "dict raised"),
+        ({"x": {i: i for i in range(6)}}, "received a dict"),
         ({"x": np.array([object()] * 6)}, "dtype object"),
         ({"indices": INDEX}, "must be a tf.data.Dataset"),
         (

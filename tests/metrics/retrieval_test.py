@@ -912,6 +912,19 @@ def test_large_ids_of_two_integer_types():
     assert found == {1: 1.0}
 
 
+def test_ids_that_no_integer_type_has_together():
+    """As floats, 2**62 + 1 and 2**62 + 2 are one number."""
+    found = recall_at_k(
+        np.array([[60.0], [1.0], [5.0]]),
+        np.array([2**62 + 1, 2**62 + 2, -1]),
+        1,
+        gallery=np.array([[0.1], [1.1], [50.0]]),
+        gallery_labels=np.array([2**62 + 1, 2**62 + 2, 2**63], np.uint64),
+    )
+    # The first query finds 2**63, the second its class; the third has none.
+    assert found == {1: 0.5}
+
+
 @pytest.mark.parametrize("limits", [(1, 1), (2, 3), (100, 100)])
 @pytest.mark.parametrize("make", [int, np.uint8])
 def test_blocks_of_integer_and_of_float_scores(monkeypatch, limits, make):

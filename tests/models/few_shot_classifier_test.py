@@ -16,6 +16,8 @@ from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.ops import prototype_samplers
+from embeddings_tf.scoring import Gallery
+from embeddings_tf.scoring import embed
 
 NAMES = np.array(["two", "one", "three", "one", "two", "three", "two"])
 CLASSES = ["one", "three", "two"]
@@ -455,6 +457,70 @@ class TestErrors:
         classifier.fit(np.array([[0, 0], [9, 9]], "uint8"), ["low", "high"])
         query = np.array([[1, 1], [8, 8]], "uint8")
         assert classifier.predict(query).tolist() == ["low", "high"]
+
+
+def test_labels_of_tensors_are_text(identity, tmp_path):
+    """TensorFlow has text as bytes."""
+    classifier = FewShotClassifier(identity)
+    classifier.fit(points(7), tf.constant(NAMES.tolist()))
+    assert classifier.classes_.tolist() == CLASSES
+    classifier.save(tmp_path / "classifier.keras")
+
+
+def test_several_inputs_are_refused(identity):
+    """With the way to use them: embedded=True."""
+
+    class Slices:
+        def __len__(self):
+            return 7
+
+        def __getitem__(self, rows):
+            return {"a": points(7)[rows], "b": points(7)[rows]}
+
+    message = "dictionary with 'a', 'b'. .*embedded=True"
+    for x in ({"a": points(7), "b": points(7)}, Slices()):
+        with pytest.raises(ValueError, match=message):
+            FewShotClassifier(identity).fit(x, NAMES)
+        with pytest.raises(ValueError, match=message):
+            embed(identity, x)
+        with pytest.raises(ValueError, match=message):
+            Gallery(identity).enroll(x, NAMES)
+    classifier = FewShotClassifier(identity).fit(points(7), NAMES)
+    with pytest.raises(ValueError, match=message):
+        classifier.predict({"a": points(7), "b": points(7)})
+
+
+def test_bfloat16_embeddings_are_embeddings(identity):
+    """NumPy has no kind of numbers for them."""
+    support, query = (tf.cast(points(n), tf.bfloat16).numpy() for n in (7, 5))
+    found, expected = (
+        FewShotClassifier(identity, embedded=True)
+        .fit(x, NAMES)
+        .predict_proba(y)
+        for x, y in (
+            (support, query),
+            (support.astype("float32"), query.astype("float32")),
+        )
+    )
+    np.testing.assert_array_equal(found, expected)
+    Gallery(identity, embedded=True).enroll(support, NAMES)
+
+
+def test_embeddings_whose_squares_overflow_are_refused(identity):
+    classifier = FewShotClassifier(identity, embedded=True)
+    large = 1e149 * points(7).astype(float)
+    fitted = classifier.fit(large, NAMES)
+    assert (
+        fitted.predict(large).tolist()
+        == FewShotClassifier(identity, embedded=True)
+        .fit(points(7), NAMES)
+        .predict(points(7))
+        .tolist()
+    )
+    with pytest.raises(ValueError, match=r"up to 1e\+150; received .*e\+15"):
+        classifier.fit(1e3 * large, NAMES)
+    with pytest.raises(ValueError, match=r"up to 1e\+150; received .*e\+15"):
+        Gallery(identity, embedded=True).enroll(1e3 * large, NAMES)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16"])

@@ -112,6 +112,11 @@ def check(run, data) -> None:
                 f"config.evaluation.{name} must be at least 0; received "
                 f"{number}"
             )
+    if wanted.num_per_class == 1:
+        raise ValueError(
+            "config.evaluation.num_per_class=1 leaves no pairs of one class; "
+            "set it to at least 2, or to 0 for all examples"
+        )
     if wanted.validation.score not in ("", "cosine", "own"):
         raise ValueError(
             "config.validation.score must be cosine, own or empty; received "
@@ -141,6 +146,15 @@ def check(run, data) -> None:
                 f"the split {split!r} has {len(count)} classes, the largest "
                 f"with {count.max(initial=0)} examples; verification needs two "
                 "classes, and two examples of one"
+            )
+        of_class = count.max()
+        if wanted.num_per_class:
+            of_class = min(of_class, wanted.num_per_class)
+        if split in wanted.splits and wanted.num_enrolled >= of_class:
+            raise ValueError(
+                f"config.evaluation.num_enrolled={wanted.num_enrolled} leaves "
+                f"no example of the split {split!r} to test; set it below "
+                f"{of_class}, the largest number of examples of a class"
             )
 
 

@@ -283,6 +283,24 @@ def test_some_examples_of_each_class_make_the_pairs():
         verification.check(here.run, here)
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (["evaluation.num_per_class=1"], "num_per_class=1 leaves no pairs"),
+        # A speaker of the test has 5 utterances.
+        (["evaluation.num_enrolled=5"], "num_enrolled=5 leaves no .* below 5"),
+        (
+            ["evaluation.num_enrolled=3", "evaluation.num_per_class=3"],
+            "num_enrolled=3 leaves no .* below 3",
+        ),
+    ],
+)
+def test_counts_that_leave_no_trials(changed, message):
+    here = of_run("an4_triplet", "folds.fold=1", *changed)
+    with pytest.raises(ValueError, match=message):
+        verification.check(here.run, here)
+
+
 def test_validation_is_one_minus_the_equal_error_rate():
     frames = keras.Input((None, 13))
     model = keras.Model(frames, keras.ops.mean(frames, axis=1))
