@@ -285,6 +285,7 @@ def check_recipe(run: Run) -> tuple:
         OSError: If the data or the initial weights are missing.
     """
     check_run(run)
+    strategies.require_known(run.training.strategy)
     data = Data(run)
     model = _new_model(run, data)
     require_loadable(model, config_of(run))
@@ -297,7 +298,14 @@ def check_recipe(run: Run) -> tuple:
 
 def _held_out(run: Run, data: Data, model) -> keras.callbacks.Callback:
     """Returns the callback that evaluates held-out data, logs `monitor`."""
-    held_out = evaluator(run).validation(run, data, model)
+    try:
+        held_out = evaluator(run).validation(run, data, model)
+    except ValueError as error:
+        if "config." in str(error):
+            raise
+        raise ValueError(
+            f"config.validation does not fit the data: {error}"
+        ) from error
     require_logged("config.monitor", run.training.monitor, model, held_out)
     return held_out
 

@@ -165,7 +165,10 @@ def train_goal(
 def check(
     recipe: str | None, dataset: str | None, overrides: list[str]
 ) -> None:
-    """Reads every example of a recipe's data or a data set; trains nothing."""
+    """Reads every example of a recipe's data or a data set; trains nothing.
+
+    Of a recipe, it also checks what the training would refuse.
+    """
     run = load_recipe(recipe, overrides) if recipe else None
     if run is None and overrides:
         raise ValueError(
@@ -178,8 +181,7 @@ def check(
     import_tensorflow()
     from trainers.data.check_data import check_data
     from trainers.data.check_data import run_of_all
-    from trainers.data.data import Data
-    from trainers.evaluators import evaluator
+    from trainers.fit import check_recipe
 
     if run is None:
         count = check_data(run_of_all(dataset), for_goal=True)
@@ -189,7 +191,7 @@ def check(
         )
         return
     count = check_data(run)
-    evaluator(run).check(run, Data(run))
+    check_recipe(run)
     print(f"Read {count} examples; all can be used.")
 
 
@@ -212,8 +214,7 @@ def check_goal(
     import_tensorflow()
     from trainers.data.check_data import check_data
     from trainers.data.check_data import run_of_all
-    from trainers.data.data import Data
-    from trainers.evaluators import evaluator
+    from trainers.fit import check_recipe
     from trainers.goals.goal_recipe import plan_recipe
 
     refusal = None
@@ -229,7 +230,7 @@ def check_goal(
         raise refusal
     print(planned.about)
     count = check_data(planned.run)
-    evaluator(planned.run).check(planned.run, Data(planned.run))
+    check_recipe(planned.run)
     print(f"Read {count} examples; the goal {goal} can use all.")
 
 

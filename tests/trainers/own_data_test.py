@@ -542,26 +542,57 @@ def test_check_with_a_goal_refuses_what_its_training_refuses(tmp_path, capsys):
     assert "the goal retrieve can use all." in found.out
 
 
-def test_check_of_good_data(tmp_path, capsys):
+def test_check_of_good_data(tmp_path, capsys, arrays):
     for speaker in "abcdef":
         for number in range(3):
-            samples = RNG.integers(-9, 9, 50 + number)
+            samples = RNG.integers(-9999, 9999, 500 + number)
             write_wav(tmp_path / "voices" / speaker / f"{number}.wav", samples)
-    assert call(train, *check(f"audio_folder:{tmp_path / 'voices'}")) == 0
-    assert "Read 18 examples; all can be used." in capsys.readouterr().out
-    error = refused(
-        capsys,
-        train,
-        *check(f"audio_folder:{tmp_path / 'voices'}"),
-        "--config.evaluation.k=(0,)",
-    )
-    assert "`k` must be an integer of at least 1" in error
+    voices = f"audio_folder:{tmp_path / 'voices'}"
+    assert call(train, voices, "--check") == 0
+    assert "Read 18 examples; none is damaged" in capsys.readouterr().out
+    assert call(train, *check(f"arrays:{arrays}")) == 0
+    assert "Read 60 examples; all can be used." in capsys.readouterr().out
     path = tmp_path / "voices" / "a" / "0.wav"
     path.write_bytes(path.read_bytes()[:-4])
-    error = refused(
-        capsys, train, *check(f"audio_folder:{tmp_path / 'voices'}")
-    )
-    assert "a/0.wav announces 50 samples" in error
+    error = refused(capsys, train, voices, "--check")
+    assert "a/0.wav announces 500 samples" in error
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("evaluation.k=(0,)", "`k` must be an integer of at least 1"),
+        ("batches.num_classes=500", "config.batches, of the training exampl"),
+        ("encoder.dim=0", "`dim` must be an integer of at least 1"),
+        ("optimizer.name=Foo", "Foo"),
+        ("monitor=nosuch", "config.monitor"),
+        ("strategy=foo", "config.strategy"),
+    ],
+)
+def test_check_refuses_what_a_training_would(
+    arrays, capsys, override, expected
+):
+    command = check(f"arrays:{arrays}", override)
+    assert expected in refused(capsys, train, *command)
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("batches.num_classes=500", "config.batches, of the training exampl"),
+        ("validation.num_classes=50", "config.validation does not fit"),
+        ("validation.num_episodes=0", "config.validation does not fit"),
+        ("objective.beta=-1", "`beta` must be a finite number of at least 0"),
+        ("monitor=nosuch", "config.monitor"),
+        ("strategy=foo", "config.strategy"),
+    ],
+)
+def test_check_of_a_goal_refuses_what_its_training_would(
+    arrays, capsys, override, expected
+):
+    goal = f"arrays:{arrays}", "--goal", "few_shot", "--check"
+    error = refused(capsys, train, *goal, f"--config.{override}")
+    assert expected in error
 
 
 def test_names_of_classes_are_those_of_the_other_commands(tmp_path):
@@ -634,7 +665,8 @@ def test_check_names_copies_of_training_and_test(tmp_path, capsys):
     }
     np.savez(tmp_path / "rows.npz", **rows)
     words_of_it = words(f"arrays:{tmp_path / 'rows.npz'}")
-    assert call(train, "--config", RECIPE, "--check", *words_of_it) == 0
+    # The recipe needs more classes; copies are named first.
+    assert call(train, "--config", RECIPE, "--check", *words_of_it) == 1
     error = capsys.readouterr().err
     assert "copies of other examples: 2, 2 in another split" in error
     assert "validation 0 is train 0 (train and validation)" in error
