@@ -49,8 +49,8 @@ def parser() -> argparse.ArgumentParser:
         "--check",
         action="store_true",
         help="instead of training, read every example and name those that are "
-        "damaged, of another size or copies; with --goal, also check what a "
-        "training would refuse; needs no --workdir",
+        "damaged, of another size or copies; with --goal or --config, also "
+        "check what the training would refuse; needs no --workdir",
     )
     result.add_argument(
         "--list",
