@@ -230,9 +230,9 @@ def num_rows(name: str, value) -> int:
 
 def num_sliced_rows(name: str, value) -> int:
     """Returns the length; ValueError unless slices of `value` are batches."""
-    length = num_rows(name, value)
-    has_slices = hasattr(type(value), "__getitem__")
-    if not has_slices or isinstance(value, (Mapping, list, tuple)):
+    if isinstance(value, (Mapping, list, tuple)) or (
+        num_rows(name, value) and not hasattr(type(value), "__getitem__")
+    ):
         raise ValueError(
             f"`{name}` must have batches as its slices `{name}[first:last]`, "
             f"like an array; received {type(value).__name__}. Convert an "
@@ -240,7 +240,7 @@ def num_sliced_rows(name: str, value) -> int:
             "and a list of rows by np.array(rows). If the model has several "
             "inputs, pass an object whose slices are batches of all of them."
         )
-    return length
+    return num_rows(name, value)
 
 
 def keras_layer(name: str, value) -> keras.Layer:
