@@ -17,7 +17,7 @@ INPUTS_HELP = (
 
 
 # Flags whose value is a folder or a file.
-PATHS = ("directory", "gallery", "workdir")
+PATHS = ("config", "directory", "gallery", "projector", "workdir")
 # How a shell reports a process that was ended by a closed pipe.
 CLOSED_PIPE = 141
 

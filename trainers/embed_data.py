@@ -76,7 +76,8 @@ def embed_data(
     if path.suffix.lower() == ".npz":
         print(
             f"Next: {command_names.module_command('trainers.nearest')} "
-            f"--gallery {shlex.quote(str(path))} QUERY"
+            f"--gallery {shlex.quote(str(path))} "
+            f"--workdir {shlex.quote(workdir)} QUERY"
         )
 
 

@@ -7,11 +7,17 @@ import argparse
 import pathlib
 import shlex
 import sys
+import unicodedata
 
 from trainers import command_line
 from trainers.terminal import command_names
 
 SCORES = ("log_evidence", "nearest_distance")
+
+
+def _class_name(text: str) -> str:
+    """Returns a name as data has it: é and e + ´ are one name."""
+    return unicodedata.normalize("NFC", text)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,11 +46,16 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--class",
         dest="label",
+        type=_class_name,
         metavar="NAME",
         help="class of all inputs, if they are files",
     )
     result.add_argument(
-        "--classes", nargs="+", metavar="NAME", help="enrol only these classes"
+        "--classes",
+        nargs="+",
+        type=_class_name,
+        metavar="NAME",
+        help="enrol only these classes",
     )
     result.add_argument(
         "--examples-per-class",
@@ -53,7 +64,11 @@ def parser() -> argparse.ArgumentParser:
         help="enrol only the first N examples of each class",
     )
     result.add_argument(
-        "--remove", nargs="+", metavar="NAME", help="remove these classes"
+        "--remove",
+        nargs="+",
+        type=_class_name,
+        metavar="NAME",
+        help="remove these classes",
     )
     result.add_argument(
         "--score",

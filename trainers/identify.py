@@ -74,7 +74,8 @@ def identify(arguments: argparse.Namespace) -> None:
         print(f"Every answer: {output}")
     _draw(gallery, groups, found, labelled, figure, trained.workdir)
     split = ["--split", arguments.split] if arguments.split else []
-    words = ["--gallery", str(path), *arguments.inputs, *split]
+    run = ["--workdir", arguments.workdir] if arguments.workdir else []
+    words = ["--gallery", str(path), *arguments.inputs, *split, *run]
     print(
         f"Next: {command_names.module_command('trainers.nearest')} "
         f"{shlex.join(words)}"

@@ -8,6 +8,8 @@ import tensorflow as tf
 from embeddings_tf.datasets.images import Images
 
 EXTENSIONS = (".jpg", ".jpeg", ".png")
+# The first bytes of files; zlib and JPEG data are checked by their decoders.
+PNG_START, JPEG_START = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 
 
 def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
@@ -37,16 +39,22 @@ def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
             ) from error
 
     def read(number):
+        data, path = content(number), os.path.join(folder, names[number])
+        if not data.startswith((PNG_START, JPEG_START)):  # such as a GIF
+            raise _damaged(path)
         try:
             with tf.device("CPU:0"):
                 return tf.io.decode_image(
-                    content(number), channels=3, expand_animations=False
+                    data, channels=3, expand_animations=False
                 ).numpy()
         except tf.errors.InvalidArgumentError as error:
-            path = os.path.join(folder, names[number])
-            raise OSError(
-                f"{path} is not a complete JPEG or PNG image: it is empty, "
-                "truncated, damaged or of another format. Replace or remove it."
-            ) from error
+            raise _damaged(path) from error
 
     return Images(read, len(names), names=names, content=content)
+
+
+def _damaged(path: str) -> OSError:
+    return OSError(
+        f"{path} is not a complete JPEG or PNG image: it is empty, truncated, "
+        "damaged or of another format. Replace or remove it."
+    )

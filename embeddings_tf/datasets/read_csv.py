@@ -196,7 +196,8 @@ def _raise_no_number(file, columns, features):
             try:
                 with np.errstate(over="ignore"):
                     is_finite = np.isfinite(np.float32(cell))
-                    is_finite &= "_" not in cell  # Python's 1_000
+                    # Python also reads 1_000, and digits of other scripts.
+                    is_finite &= "_" not in cell and cell.isascii()
             except ValueError:
                 is_finite = False
             if not is_finite:

@@ -47,6 +47,12 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
         raise ValueError(
             f"{file} is empty; expected a line with the names of the columns."
         )
+    if len(names) == 1 and (found := {";", "\t"} & set(names[0])):
+        raise ValueError(
+            f"{file} has one column, {names[0]!r}, which contains "
+            f"{' and '.join(map(repr, sorted(found)))}; separate the cells by "
+            "commas."
+        )
     counts = collections.Counter(names)
     for name, count in counts.items():
         if not name.strip():

@@ -4,11 +4,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.image_files import JPEG_START
+from embeddings_tf.datasets.image_files import PNG_START
 from embeddings_tf.export import checks
 from embeddings_tf.ops import arguments
 
-# The first bytes of files; zlib and JPEG data are checked by their decoders.
-_PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 MAX_PIXELS = 2**25
 CHANNELS = (1, 3)
 # Pixels of an intermediate image that may take memory, whatever the file is.
@@ -115,9 +115,9 @@ class ImageDecoder:
 
     def _num_pixels(self, name, content, row) -> tf.Tensor:
         """Height times width, from the header of the file."""
-        is_png = tf.equal(tf.strings.substr(content, 0, 8), _PNG)
+        is_png = tf.equal(tf.strings.substr(content, 0, 8), PNG_START)
         is_png &= tf.strings.length(content) >= 24
-        is_jpeg = tf.equal(tf.strings.substr(content, 0, 3), _JPEG)
+        is_jpeg = tf.equal(tf.strings.substr(content, 0, 3), JPEG_START)
         is_image = checks.require(
             is_png | is_jpeg,
             f"`{name}` must have the contents of JPEG or PNG files; with REST "

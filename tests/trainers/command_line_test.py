@@ -10,6 +10,7 @@ import pytest
 from tests.trainers.commands import refused
 from trainers import command_line
 from trainers import console
+from trainers import embed_data
 from trainers import evaluate
 from trainers import export
 from trainers import nearest
@@ -113,6 +114,9 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
     assert found.workdir == f"{tmp_path}/run"
     assert found.directory == f"{tmp_path}/model"
     assert found.gallery == f"{tmp_path}/g.npz"
+    words = ["--workdir=~/run", "--output=e.npz", "--projector=~/logs"]
+    found = embed_data.parser().parse_args(words)
+    assert found.projector == f"{tmp_path}/logs"
     words = ["arrays:x.npz", "--goal", "retrieve", "--workdir=~/run"]
     found = command_line.parse(compare_parser(), words)
     assert found.workdir == f"{tmp_path}/run"

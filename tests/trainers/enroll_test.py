@@ -163,6 +163,17 @@ def test_files_of_one_class(gallery, colours):
     assert contents(gallery)["labels"].tolist()[-6:] == ["a new one"] * 6
 
 
+def test_names_that_look_equal_are_one_name():
+    """As in data: é, and e with an accent of its own."""
+    names = ["e\u0301", "\u00e9"]
+    words = ["a.png", "--gallery", "g.npz", "--class", names[0]]
+    words += ["--classes", *names, "--remove", names[0]]
+    found = enroll.parser().parse_args(words)
+    assert found.label == names[1]
+    assert found.classes == [names[1]] * 2
+    assert found.remove == [names[1]]
+
+
 def test_a_file_is_enrolled_once(gallery, colours, monkeypatch, capsys):
     """Under its absolute path and under a path from another folder."""
     before = contents(gallery)

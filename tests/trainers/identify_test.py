@@ -39,6 +39,10 @@ def test_answers_by_loop(gallery, colours, tmp_path, capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     asked = f"--gallery {gallery} {colours / 'photos'} --split test"
     assert lines[-1].endswith(f"trainers.nearest {asked}")
+    words += ["--workdir", colours / "run"]
+    assert call(identify, *words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].endswith(f"{asked} --workdir {colours / 'run'}")
     with open(tmp_path / "a.csv") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6 * len(TEST)

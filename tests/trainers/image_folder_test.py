@@ -20,6 +20,13 @@ from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.evaluators import few_shot
 
+# One black pixel.
+GIF = (
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04"
+    b"\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01"
+    b"\x00;"
+)
+
 RECIPE = "omniglot_retrieval_triplet"
 
 
@@ -184,6 +191,12 @@ def test_different_sizes_need_a_size(sizes):
             ("images.size=105",),
             "b/0.png is not a complete JPEG or PNG image: it is empty, "
             "truncated, damaged or of another format. Replace or remove it.",
+        ),
+        (
+            # TensorFlow would read it; exports of images would not.
+            lambda folder: (folder / "b" / "0.png").write_bytes(GIF),
+            ("images.size=105",),
+            "b/0.png is not a complete JPEG or PNG image: ",
         ),
         (
             lambda folder: shutil.rmtree(folder),

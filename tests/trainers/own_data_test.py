@@ -410,7 +410,10 @@ def test_bad_folders(tmp_path, capsys, change, more, message):
     ("name", "content", "message"),
     [
         ("csv:{}", "label,x\na,1\nb,two\n", "line 3: the feature 'x'"),
+        ("csv:{}", "label,x\na,1\nb,\uff11.5\n", "line 3: the feature 'x'"),
         ("csv:{}", "name,x\na,1\n", "has no column label"),
+        ("csv:{}", "label;x\na;1\n", "contains ';'; separate the cells by co"),
+        ("csv:{}", "label\tx\na\t1\n", r"contains '\t'; separate the cells"),
         ("csv:{}", None, "There is no file"),
         ("csv:", None, "lacks a path: expected csv:PATH"),
         ("arrays:{}", "text", "is not a complete file of numpy.savez"),

@@ -112,21 +112,23 @@ def _kind(x, dataset: str) -> dict:
             sections_ = {"images": {"size": RESIZED_SIDE}}
             return _images(shape, sections_, "images, cropped and resized to")
         return _images(shape, {}, "images of")
-    ndim = getattr(x, "ndim", None)
-    if ndim == 4:
-        return _images(x.shape[1:], {}, "images of")
-    if ndim == 2:
-        encoder = {"name": "features_encoder", "num_features": x.shape[1]}
-        about = f"rows of {x.shape[1]} features"
-        return {"about": about, "sections": {}, "encoder": encoder}
-    if ndim == 3:
-        raise ValueError(
-            f"{dataset} has examples of shape {tuple(x.shape[1:])}. If these "
-            "are grey images (height, width), add a last axis: "
-            "x[..., np.newaxis]"
-        )
+    if isinstance(x, datasets.Utterances):
+        shape = x[0].shape
+    else:  # an object of the user's own may have no shape
+        shape = np.shape(x[np.arange(1)])[1:]
+        if len(shape) == 3:
+            return _images(shape, {}, "images of")
+        if len(shape) == 1:
+            encoder = {"name": "features_encoder", "num_features": shape[0]}
+            about = f"rows of {shape[0]} features"
+            return {"about": about, "sections": {}, "encoder": encoder}
+        if len(shape) == 2:
+            raise ValueError(
+                f"{dataset} has examples of shape {shape}. If these are grey "
+                "images (height, width), add a last axis: x[..., np.newaxis]"
+            )
     raise ValueError(
-        f"{dataset} has examples of shape {x[0].shape}; a goal takes images "
+        f"{dataset} has examples of shape {shape}; a goal takes images "
         "(height, width, channels), rows of features, and recordings. Write a "
         "recipe of your own, docs/training.md"
     )

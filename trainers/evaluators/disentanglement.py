@@ -1,6 +1,5 @@
 """Disentanglement of a trained model: information of each dimension."""
 
-import keras
 import numpy as np
 
 from embeddings_tf import callbacks
@@ -12,7 +11,7 @@ from trainers.measures.embed import HeldOutPoints
 from trainers.measures.embed import embed_points
 from trainers.measures.embed import split_to_embed
 from trainers.terminal.progress import Progress
-from trainers.training.model import build_model
+from trainers.training.model import untrained_model
 
 # Number of held-out images for the likelihood during training.
 NUM_RECONSTRUCTIONS = 512
@@ -133,8 +132,7 @@ def check(run, data) -> None:
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
     """Returns all metrics of a trained model and of an untrained model."""
-    keras.utils.set_random_seed(run.training.seed)
-    untrained = build_model(run, num_classes=data.num_classes)
+    untrained = untrained_model(run, data, model)
     points = of_length_1 if _is_normalized(run, model) else np.asarray
     results = {}
     for split in run.evaluation.splits:

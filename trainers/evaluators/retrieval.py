@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterator
 
-import keras
 import numpy as np
 
 from embeddings_tf import callbacks
@@ -24,7 +23,7 @@ from trainers.measures.embed import split_to_embed
 from trainers.measures.scores import own_score
 from trainers.terminal.progress import Progress
 from trainers.terminal.progress import counted_images
-from trainers.training.model import build_model
+from trainers.training.model import untrained_model
 
 TITLES = {"area_under_risk_coverage": "AURC", "recall_auroc": "R-AUROC"}
 # Queries whose neighbours are searched for the picture, and that it shows.
@@ -84,8 +83,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     ratio to the centroids of k-means and to the class means.
     """
     method = Method(model)
-    keras.utils.set_random_seed(run.training.seed)
-    untrained = build_model(run, num_classes=data.num_classes)
+    untrained = untrained_model(run, data, model)
     ks, results, curves = run.evaluation.k, {}, {}
     figures: dict = {}
     for split in run.evaluation.splits:

@@ -56,6 +56,27 @@ def build_model(
     return model
 
 
+def untrained_model(run: Run, data, trained: keras.Model) -> keras.Model:
+    """Builds a model with random weights, of the seed of the run.
+
+    It standardises rows of features as the trained model does.
+
+    Args:
+        run: The typed run.
+        data: Its data.
+        trained: The trained model of the run.
+    """
+    keras.utils.set_random_seed(run.training.seed)
+    untrained = build_model(run, num_classes=data.num_classes)
+    if run.encoder.name == "features_encoder":
+        encoders = (getattr(m, "encoder", m) for m in (untrained, trained))
+        for layer, source in zip(*(e.layers for e in encoders), strict=True):
+            if isinstance(layer, keras.layers.BatchNormalization):
+                layer.moving_mean.assign(source.moving_mean)
+                layer.moving_variance.assign(source.moving_variance)
+    return untrained
+
+
 def _build_model(run: Run, num_classes: int | None) -> keras.Model:
     piece_size = run.training.piece_size or None
     encoder = build(run.encoder, "encoder")

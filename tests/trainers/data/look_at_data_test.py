@@ -46,6 +46,32 @@ def test_grey_images_need_a_last_axis(tmp_path):
         write(arrays(tmp_path, x), "retrieve", tmp_path / "run")
 
 
+def test_an_object_without_a_shape(tmp_path, monkeypatch):
+    """It has a length, rows and `take`, as docs/own_data.md says."""
+
+    class Lazy:
+        def __init__(self, rows):
+            self.rows = np.asarray(rows)
+
+        def __len__(self):
+            return len(self.rows)
+
+        def __getitem__(self, indices):
+            return np.full((len(indices), 8, 6, 3), 1, "uint8")
+
+        def take(self, rows):
+            return Lazy(self.rows[rows])
+
+    def load(name, split, *_, **__):
+        labels = np.repeat(np.arange(10), 12)
+        return Lazy(labels), labels + 10 * ["train", "test"].index(split)
+
+    monkeypatch.setattr(datasets, "load", load)
+    run = write("a_lazy_set", "retrieve", tmp_path)
+    assert run.encoder.name == "image_encoder"
+    assert run.encoder.arguments["image_shape"] == (8, 6, 3)
+
+
 def test_a_differing_image_that_was_not_looked_at_names_the_remedy(
     tmp_path,
 ):
