@@ -116,10 +116,22 @@ def normalised_cosine(method: Method, embeddings, classes) -> Callable:
     """
     points = method.points(embeddings).numpy()
     cohort = metrics.class_means(points, classes)
-    return of_points(
+    normalised = of_points(
         method,
         scoring.AdaptiveScoreNormalization(metrics.cosine_scores, cohort),
     )
+
+    def score(first, second):
+        try:
+            return normalised(first, second)
+        except ValueError as error:
+            raise ValueError(
+                "the cosine cannot be normalised, because it does not tell "
+                "embeddings from the training classes apart, as after a short "
+                f"training; train longer ({error})"
+            ) from error
+
+    return score
 
 
 def likelihood_ratios(method: Method) -> tuple[str, ...]:

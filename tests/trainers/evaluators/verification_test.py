@@ -8,6 +8,7 @@ import pytest
 
 from embeddings_tf import metrics
 from embeddings_tf.datasets import Utterances
+from embeddings_tf.models.method import Method
 from trainers import cross_validate
 from trainers import evaluate
 from trainers import export
@@ -18,6 +19,7 @@ from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.evaluators import verification
 from trainers.measures.embed import embed
+from trainers.measures.scores import normalised_cosine
 from trainers.training import checkpoint
 from trainers.training.model import build_model
 
@@ -346,3 +348,12 @@ def test_plda_of_fewer_classes_than_its_dimensions(capsys):
     found = verification._fitted_plda(wanted, points, classes)
     assert found.projection.shape == (6, 3)
     assert "PLDA keeps 3 of 5 dimensions" in capsys.readouterr().out
+
+
+def test_a_cosine_that_tells_nothing_apart_names_the_remedy():
+    """All embeddings are multiples of one: their cosines are 1."""
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    rows = np.outer(np.arange(1.0, 13.0), [1.0, 2.0])
+    score = normalised_cosine(Method(model), rows, np.arange(12) % 6)
+    with pytest.raises(ValueError, match="the cosine cannot be .*train longer"):
+        score(rows[:3], rows[3:6])
