@@ -18,6 +18,8 @@ from trainers.data.classes import write_classes
 from trainers.data.data import Data
 from trainers.data.data_name import absolute_data
 from trainers.trained.inputs import read_inputs
+from trainers.trained.stored_paths import full_names
+from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import relative_path
 from trainers.trained.stored_paths import shown_names
 from trainers.trained.stored_paths import stored_names
@@ -268,6 +270,42 @@ def test_paths_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = shown_names(stored, tmp_path / "moved" / "files" / "g.npz")
     assert found[0] == "moved/photos/a.png"
+
+
+def test_rows_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
+    """Names of data and of rows may contain blanks."""
+    (tmp_path / "files").mkdir()
+    file = tmp_path / "files" / "g.npz"
+    monkeypatch.chdir(tmp_path)
+    for name in ("a b.csv", "b.py", "line"):
+        (tmp_path / name).write_text("")
+    rows = np.array(["line 3"])
+    given = [
+        *full_names(rows, "csv:a b.csv"),
+        *full_names(rows, str(tmp_path / "a b.csv")),
+        *full_names(rows, "b.py:data"),
+        *full_names(rows, "omniglot"),
+    ]
+    assert given == [
+        "a b.csv line 3",
+        f"{tmp_path}/a b.csv line 3",
+        "b.py:data line 3",
+        "omniglot line 3",
+    ]
+    stored = stored_names(np.array(given), file)
+    assert stored.tolist() == [
+        "../a b.csv line 3",
+        given[1],
+        "../b.py:data line 3",
+        given[3],
+    ]
+    assert shown_names(stored, file).tolist() == given
+    found = places(np.array(given))
+    assert found[0] == found[1] == os.path.realpath(given[1])
+    # Names of rows alone are no paths, although there is a file `line`.
+    assert stored_names(rows, file, with_data=False) == rows
+    known = stored_names(np.array(given[:1]), file, [given[1]])
+    assert known.tolist() == [given[1]]
 
 
 def test_data_from_the_root_on(tmp_path, monkeypatch):
