@@ -87,6 +87,77 @@ def test_all_examples_of_a_run_with_folds(run, colours):
     assert len(read_inputs(of_fold, [photos], "test").names) < len(found.names)
 
 
+@pytest.mark.parametrize("kind", ["arrays", "table", "function", "split"])
+@pytest.mark.parametrize("num_per_class", [0, 2])
+def test_a_row_keeps_its_name_in_a_fold(
+    kind, num_per_class, tmp_path, monkeypatch
+):
+    """The feature of an example is its row in the data."""
+    monkeypatch.chdir(tmp_path)
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(12), 4))
+    x = np.arange(48, dtype="float32")[:, None]
+    np.savez("a.npz", x=x, labels=labels)
+    rows = "\n".join(f"{n},{label}" for n, label in enumerate(labels))
+    (tmp_path / "a.csv").write_text(f"row,label\n{rows}")
+    (tmp_path / "own.py").write_text(
+        "import numpy as np\n"
+        "def data():\n"
+        "    found = np.load('a.npz')\n"
+        "    return found['x'], found['labels']\n"
+        "def split(split):\n"
+        "    return data()\n"
+    )
+    dataset, name = {
+        "arrays": ("arrays:a.npz", "{}".format),
+        "table": ("csv:a.csv", lambda row: f"line {row + 2}"),
+        "function": ("own.py:data", "{}".format),
+        "split": ("own.py:split", "all/{}".format),
+    }[kind]
+    of_fold = load_recipe(
+        "omniglot_retrieval_triplet",
+        [
+            f"dataset={dataset}",
+            "folds.num_folds=3",
+            "folds.split=all",
+            "folds.fold=1",
+            f"folds.num_per_class={num_per_class}",
+            "images.size=0",
+        ],
+    )
+    every = read_inputs(of_fold, [dataset])
+    assert every.names.tolist() == [name(row) for row in range(48)]
+    for split in ("train", "validation", "test"):
+        found = read_inputs(of_fold, [dataset], split)
+        assert 2 <= len(set(found.labels)) < 12
+        rows = found.x[:, 0].astype(int).tolist()
+        assert found.names.tolist() == [name(row) for row in rows]
+        assert found.labels.tolist() == every.labels[rows].tolist()
+
+
+def test_the_split_that_every_fold_tests_keeps_its_names(tmp_path):
+    file = tmp_path / "a.npz"
+    np.savez(
+        file,
+        x=np.arange(48, dtype="float32")[:, None],
+        labels=np.repeat(np.arange(12), 4),
+        split=np.repeat(["test", "train"], [16, 32]),
+    )
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [
+            f"dataset=arrays:{file}",
+            "folds.num_folds=3",
+            "folds.split=train",
+            "folds.test_split=test",
+            "images.size=0",
+        ],
+    )
+    for split in ("train", "validation", "test"):
+        found = read_inputs(run, [str(file)], split)
+        rows = found.x[:, 0].astype(int).tolist()
+        assert found.names.tolist() == [str(row) for row in rows]
+
+
 @pytest.mark.parametrize("kind", ["folder", "table", "function"])
 def test_every_path_to_the_data_of_the_run(
     kind, colours, tmp_path, monkeypatch
