@@ -155,18 +155,19 @@ def _draw(trained, embeddings, labels) -> None:
 def _write_npz(path, trained, columns, data: str) -> None:
     from embeddings_tf.scoring import array_file
     from embeddings_tf.scoring.fingerprint import fingerprint
-    from trainers.data.data_name import absolute_data
     from trainers.trained.neighbours import KIND
     from trainers.trained.stored_paths import relative_path
+    from trainers.trained.stored_paths import stored_data
     from trainers.trained.stored_paths import stored_names
 
-    columns = {**columns, "paths": stored_names(columns["paths"], path)}
+    names = stored_names(columns["paths"], path, with_data=False)
+    columns = {**columns, "paths": names}
     settings = {
         "kind": KIND,
         "fingerprint": fingerprint(trained.model),
         "source": relative_path(trained.workdir, path),
         # Rows have the same names in other data; `nearest` tells them apart.
-        "data": absolute_data(data),
+        "data": stored_data(data, path),
     }
     array_file.write(path, columns, settings)
 

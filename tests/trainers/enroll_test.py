@@ -1,5 +1,6 @@
 import csv
 import json
+import pathlib
 import shutil
 import threading
 
@@ -206,6 +207,32 @@ def test_rows_of_other_data_are_other_examples(tmp_path, monkeypatch):
     ):
         assert call(enroll, *words, data) == 0
         assert len(contents("g.npz")["names"]) == count
+
+
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_rows_are_found_after_a_move(
+    is_absolute, tmp_path, monkeypatch, capsys
+):
+    """Absolute paths, also of earlier versions, are found by links."""
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    count = write_plane(pathlib.Path("run"), pathlib.Path("a.npz"))
+    words = ["--workdir", "run", "--gallery", "g.npz", "--no-threshold"]
+    data = tmp_path / "a" / "a.npz" if is_absolute else "a.npz"
+    assert call(enroll, *words, data) == 0
+    (tmp_path / "a").rename(tmp_path / "b")
+    if is_absolute:
+        (tmp_path / "a").symlink_to(tmp_path / "b")
+    monkeypatch.chdir(tmp_path / "b")
+    before = contents("g.npz")
+    capsys.readouterr()
+    assert call(identify, "--gallery", "g.npz", "a.npz") == 0
+    out = capsys.readouterr().out
+    assert f"{count} inputs are examples of the gallery themselves" in out
+    assert call(enroll, *words, "arrays:a.npz") == 0
+    assert f"Replaced {count} examples" in capsys.readouterr().out
+    after = contents("g.npz")
+    assert after["names"].tolist() == before["names"].tolist()
 
 
 def test_another_calibration(gallery, colours, tmp_path):

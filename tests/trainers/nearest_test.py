@@ -115,6 +115,39 @@ def test_a_row_never_finds_itself(command, tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("command", [embed_data, enroll])
+@pytest.mark.parametrize("kind", ["", "arrays:"])
+def test_a_row_never_finds_itself_in_a_copy(
+    command, kind, tmp_path, monkeypatch
+):
+    """Run, data and file of embeddings are copied together, or linked."""
+    (tmp_path / "a dir").mkdir()
+    monkeypatch.chdir(tmp_path / "a dir")
+    count = write_plane(pathlib.Path("run"), pathlib.Path("a.npz"))
+    (tmp_path / "a dir" / "files").mkdir()
+    words = ["--workdir", "run", f"{kind}a.npz"]
+    if command is embed_data:
+        words += ["--output", "files/g.npz"]
+    else:
+        words += ["--gallery", "files/g.npz", "--no-threshold"]
+    assert call(command, *words) == 0
+    shutil.copytree(tmp_path / "a dir", tmp_path / "copy")
+    (tmp_path / "link").symlink_to(tmp_path / "copy")
+    for folder, data in (
+        ("a dir", "a.npz"),
+        ("copy", "a.npz"),
+        ("copy", "arrays:../link/a.npz"),
+        ("", f"arrays:{tmp_path}/link/a.npz"),
+    ):
+        monkeypatch.chdir(tmp_path / folder)
+        files = tmp_path / (folder or "copy") / "files"
+        words = ["--gallery", files / "g.npz", data, "--k", 1]
+        assert call(nearest, *words, "--output", tmp_path / "a.csv") == 0
+        rows = read(tmp_path / "a.csv")
+        assert len(rows) == count
+        assert {float(row["distance"]) for row in rows} == {1.0}
+
+
+@pytest.mark.parametrize("command", [embed_data, enroll])
 def test_a_file_is_the_query_in_another_folder(
     command, colours, tmp_path, monkeypatch
 ):

@@ -633,11 +633,14 @@ def test_names_of_rows_of_a_function_of_one_split(tmp_path):
         "    return [[1.0], [2.0]], names if label == 'name' else [0, 1]\n"
         "def other(split, label=None):\n"
         "    return [[1.0], [2.0]], [7, 7] if label == 'speaker' else [0, 0]\n"
+        "def strict(split, label=None):\n"
+        "    return [[1.0], [2.0]], {None: [0, 1], 'class': [0, 1]}[label]\n"
     )
     for function, expected in [
         ("plain", ["test/0", "test/1"]),
         ("named", ["testA", "testB"]),
         ("other", ["test/0", "test/1"]),
+        ("strict", ["test/0", "test/1"]),
     ]:
         fields = words(f"{file}:{function}")
         run = load_recipe(RECIPE, [word.partition(".")[2] for word in fields])

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from embeddings_tf import datasets
+from embeddings_tf.datasets.read_function import _called
 from embeddings_tf.scoring import Verifier
 from tests.datasets.image_folders import write_image
+from tests.datasets.speech_files import write_wav
 from tests.trainers.colours import colour_of
 from tests.trainers.colours import write_plane
 from tests.trainers.commands import call
@@ -15,6 +17,9 @@ from tests.trainers.commands import refused
 from tests.trainers.enroll_test import HELD_OUT
 from tests.trainers.enroll_test import TEST
 from trainers import verify
+from trainers.config import load_recipe
+from trainers.trained.trained import Trained
+from trainers.trained.verifiers import _source
 from trainers.training.checkpoint import load_best
 
 # Colours hardly overlap, so that no line separates the pairs.
@@ -143,6 +148,87 @@ def test_other_held_out_examples_are_calibrated_again(
     write_image(image, np.arange(5 * 6 * 3).reshape(5, 6, 3)[:4, :5])
     assert is_calibrated("b")
     assert not is_calibrated("b")
+
+
+OWN = """
+import numpy as np
+from embeddings_tf import datasets
+
+class Later:
+    def __init__(self, x):
+        self.x = x
+    def __len__(self):
+        return len(self.x)
+    def __getitem__(self, rows):
+        return np.array(self.x)[rows]
+    def take(self, rows):
+        return Later(np.array(self.x)[rows])
+
+def images():
+    return datasets.load("image_folder:FOLDER/others", "all", label="class")
+
+def split(split):
+    return datasets.load("image_folder:FOLDER/others", split, label="class")
+
+def later():
+    x, labels = images()
+    return Later(x[np.arange(len(x))]), labels
+"""
+
+
+@pytest.mark.parametrize("name", ["images", "split", "later"])
+def test_changed_examples_of_a_function_are_calibrated_again(
+    name, colours, tmp_path, capsys
+):
+    """Names and labels stay; the contents of one image change."""
+    for label in TEST[:4]:
+        photos = colours / "photos" / label
+        shutil.copytree(photos, tmp_path / "others" / label)
+    (tmp_path / "own.py").write_text(OWN.replace("FOLDER", str(tmp_path)))
+    shutil.copytree(colours / "run", tmp_path / "run")
+    image = colours / "photos" / HELD_OUT[0] / "0.png"
+    words = ["--workdir", tmp_path / "run", *FIT, image, image]
+
+    def is_calibrated():
+        _called.cache_clear()  # as in a new process
+        capsys.readouterr()
+        data = f"{tmp_path}/own.py:{name}"
+        assert call(verify, *words, "--calibration", data) == 0
+        return "Calibrating." in capsys.readouterr().out
+
+    assert is_calibrated()
+    assert not is_calibrated()
+    changed = np.arange(4 * 5 * 3).reshape(4, 5, 3)
+    write_image(tmp_path / "others" / TEST[2] / "3.png", changed)
+    assert is_calibrated()
+    assert not is_calibrated()
+
+
+def test_changed_recordings_of_kaldi_are_calibrated_again(tmp_path):
+    """Of the same name and length; only the digest is looked at."""
+    rng = np.random.default_rng(0)
+    for split, speakers in (("train", "ab"), ("held_out", "cd")):
+        folder = tmp_path / "kaldi" / split
+        folder.mkdir(parents=True)
+        write_wav(
+            folder / "0.wav", rng.integers(-99, 99, 4000).astype("int16"), 8000
+        )
+        rows = [(f"{who}-{n}", who) for who in speakers for n in range(2)]
+        for file, lines in (
+            ("wav.scp", [f"{name} {folder}/0.wav" for name, _ in rows]),
+            ("utt2spk", [f"{name} {who}" for name, who in rows]),
+        ):
+            (folder / file).write_text("\n".join(lines) + "\n")
+    fields = ["dataset=kaldi", f"manual_dir={tmp_path}", "split=train"]
+    fields += ["folds.num_folds=0", "validation.split=held_out"]
+    fields += ["label.feature=", "label.pattern="]
+    run = load_recipe("spoken_digit_triplet", fields)
+    trained = Trained(tmp_path, run, None)
+    before = _source(trained, None)
+    assert _source(trained, None) == before
+    wave = tmp_path / "kaldi" / "held_out" / "0.wav"
+    write_wav(wave, rng.integers(-99, 99, 4000).astype("int16"), 8000)
+    assert _source(trained, None) != before
 
 
 def test_a_good_model_is_calibrated_by_default(colours, tmp_path, capsys):

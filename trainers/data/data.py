@@ -31,6 +31,7 @@ from trainers.data.recordings import augmented_copies
 from trainers.data.recordings import features
 from trainers.data.recordings import repeated
 from trainers.data.splits import read_split
+from trainers.data.splits import rows_of_split
 
 
 class Data:
@@ -87,6 +88,13 @@ class Data:
         if name not in self._labels:
             self._labels[name] = self.unprocessed(name)[1]
         return self._labels[name]
+
+    def rows(self, split: str) -> tuple[str, np.ndarray | None]:
+        """Returns the data set's split that contains a split, and the rows.
+
+        The rows are None if they are all rows of that split.
+        """
+        return rows_of_split(self.run.data, self._place, split)
 
     def class_names(self, labels: np.ndarray) -> np.ndarray:
         """Returns readable names of the classes of labels, `(n,)`.

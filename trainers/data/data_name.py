@@ -3,19 +3,36 @@
 import os
 
 
+def split_path(word: str, folder: str = "") -> tuple[str, str, str]:
+    """Splits a name of data into the text before its path, the path, the rest.
+
+    Args:
+        word: A path, or a name of data such as `csv:FILE`.
+        folder: The folder in which the path starts; "": the current one.
+
+    Returns:
+        The parts; the second is "" if the name has no existing path.
+    """
+    path = os.path.expanduser(word)
+    if os.path.exists(os.path.join(folder, path)):
+        return "", path, ""
+    first, colon, last = word.partition(":")
+    path = os.path.expanduser(last)
+    if last and os.path.exists(os.path.join(folder, path)):  # csv:FILE
+        return f"{first}:", path, ""
+    path = os.path.expanduser(first)
+    if colon and os.path.isfile(os.path.join(folder, path)):
+        return "", path, f":{last}"  # FILE.py:FUNCTION
+    return word, "", ""
+
+
 def absolute_data(word: str) -> str:
     """Returns a path, or a name of data such as `csv:FILE`, from the root on.
 
     Names without an existing path stay as they are.
     """
-    if os.path.exists(os.path.expanduser(word)):
-        return os.path.abspath(os.path.expanduser(word))
-    first, colon, last = word.partition(":")
-    if os.path.exists(os.path.expanduser(last)):  # csv:FILE
-        last = os.path.abspath(os.path.expanduser(last))
-    elif colon and os.path.isfile(os.path.expanduser(first)):
-        first = os.path.abspath(os.path.expanduser(first))  # FILE.py:FUNCTION
-    return f"{first}{colon}{last}"
+    before, path, after = split_path(word)
+    return f"{before}{path and os.path.abspath(path)}{after}"
 
 
 def is_same_data(word: str, dataset: str) -> bool:

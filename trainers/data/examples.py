@@ -81,15 +81,17 @@ def examples_of_folds(
     num_per_class: int,
     front_end: Part,
 ):
-    """Returns the examples of all folds with labels and group numbers.
+    """Returns the examples of all folds: `(x, labels, groups, rows)`.
 
-    They are equal for every fold, and kept in memory for the folds of a
+    Groups are numbers, and rows are places in the split of the data set. All
+    are equal for every fold, and kept in memory for the folds of a
     cross-validation. `num_per_class` examples of each class are drawn, the
     same in every run; 0 uses all.
     """
     x, labels, names = read_examples(dataset, split, place, label, group)
     classes = folds.class_ids(labels)
     groups = classes if names is None else folds.class_ids(names)
+    rows = np.arange(len(classes))
     if num_per_class:
         order = np.random.default_rng(0).permutation(len(classes))
         order = order[np.argsort(classes[order], kind="stable")]
@@ -98,7 +100,7 @@ def examples_of_folds(
         rows = np.sort(order[rank < num_per_class])
         x, labels = take(x, rows), labels[rows]
         groups = folds.class_ids(groups[rows])  # some may be gone
-    return features(x, front_end), labels, groups
+    return features(x, front_end), labels, groups, rows
 
 
 def rows_of_classes(labels, num_per_class: int) -> np.ndarray:

@@ -28,20 +28,54 @@ def read_split(fields: DataFields, place: Place, split: str, front_end: Part):
         ValueError: If the split does not exist.
         OSError: If the data set is missing.
     """
-    wanted = fields.folds
-    if not wanted.num_folds:
-        return _of_data_set(fields, place, split, front_end)
-    if wanted.test_split and split == "test":
-        return _of_data_set(fields, place, wanted.test_split, front_end)
-    x, labels, groups = examples_of_folds(
+    source = _own_split(fields, split)
+    if source:
+        return _of_data_set(fields, place, source, front_end)
+    x, labels, groups, _ = _of_all_folds(fields, place, front_end)
+    rows = _rows_of_fold(fields, groups, split)
+    return take(x, rows), labels[rows]
+
+
+def rows_of_split(
+    fields: DataFields, place: Place, split: str
+) -> tuple[str, np.ndarray | None]:
+    """Returns the data set's split that contains a split, and the rows there.
+
+    Args:
+        fields, place, split: As for `read_split`.
+
+    Returns:
+        The name of the split, and rows `(n,)`, or None for all rows.
+    """
+    source = _own_split(fields, split)
+    if source:
+        return source, None
+    _, _, groups, rows = _of_all_folds(fields, place, Part())
+    return fields.folds.split, rows[_rows_of_fold(fields, groups, split)]
+
+
+def _own_split(fields: DataFields, split: str) -> str:
+    """Returns which split of the data set a split is; "" if it is of a fold."""
+    if not fields.folds.num_folds:
+        return split
+    return fields.folds.test_split if split == "test" else ""
+
+
+def _of_all_folds(fields: DataFields, place: Place, front_end: Part):
+    return examples_of_folds(
         fields.dataset,
-        wanted.split,
+        fields.folds.split,
         place,
         fields.label,
-        wanted.group,
-        wanted.num_per_class,
+        fields.folds.group,
+        fields.folds.num_per_class,
         front_end,
     )
+
+
+def _rows_of_fold(fields: DataFields, groups, split: str) -> np.ndarray:
+    """Returns rows of the examples of all folds that are in a split."""
+    wanted = fields.folds
     held_out = folds.split_classes(
         len(np.unique(groups)),
         wanted.fold,
@@ -59,8 +93,7 @@ def read_split(fields: DataFields, place: Place, split: str, front_end: Part):
             f"unknown split {split!r} of a fold; there are "
             f"{', '.join(held_out)}"
         )
-    rows = np.flatnonzero(np.isin(groups, held_out[split]))
-    return take(x, rows), labels[rows]
+    return np.flatnonzero(np.isin(groups, held_out[split]))
 
 
 def _of_data_set(fields, place, split, front_end):

@@ -179,9 +179,43 @@ def read_split(run: Run, split: str, *, processed: bool = True) -> Inputs:
     return Inputs(x, classes, names, features)
 
 
-def _with_label(run: Run, feature: str) -> Run:
-    data = dataclasses.replace(run.data, label=Label(feature))
-    return dataclasses.replace(run, data=data)
+def _names(run: Run, split: str, x) -> np.ndarray:
+    """Returns paths of files, or names of rows."""
+    dataset = run.data.dataset
+    names = getattr(x, "names", None)
+    if names is None:
+        names = _names_of_rows(run, split, len(x))
+    kind, _, path = dataset.partition(":")
+    path = os.path.expanduser(path)
+    folder = os.path.dirname(path) if kind == "csv" else path
+    return _paths(names, folder)
+
+
+def _names_of_rows(run: Run, split: str, count: int) -> np.ndarray:
+    """Returns names that examples keep in every split, also of folds."""
+    source, rows = Data(run).rows(split)
+    names = _own_names(run, source)
+    if names is not None:
+        return names if rows is None else names[rows]
+    rows = range(count) if rows is None else rows
+    return np.array([f"{source}/{row}" for row in rows])
+
+
+def _own_names(run: Run, split: str) -> np.ndarray | None:
+    """Returns names in a split of the data set itself, if it knows them."""
+    dataset = run.data.dataset
+    if not is_own_data(dataset):
+        return None
+    data = dataclasses.replace(run.data, label=Label("name"), folds=Folds())
+    named = Data(dataclasses.replace(run, data=data))
+    if has_all_examples(dataset):
+        return named.labels(split)
+    try:
+        names = named.labels(split)
+    except ValueError:  # a function that knows other labels
+        return None
+    # A function of one split may have rows from 0 in each.
+    return names if _are_names(names) else None
 
 
 def _are_names(names: np.ndarray) -> bool:
@@ -193,22 +227,6 @@ def _are_names(names: np.ndarray) -> bool:
         and len(np.unique(names)) == len(names)
         and not np.array_equal(names, numbers)
     )
-
-
-def _names(run: Run, split: str, x) -> np.ndarray:
-    """Returns paths of files, or names of rows."""
-    dataset = run.data.dataset
-    names = getattr(x, "names", None)
-    if names is None and is_own_data(dataset) and not run.data.folds.num_folds:
-        names = Data(_with_label(run, "name")).labels(split)
-        if not has_all_examples(dataset) and not _are_names(names):
-            names = None  # a function of one split, with rows from 0 in each
-    if names is None:
-        names = [f"{split}/{row}" for row in range(len(x))]
-    kind, _, path = dataset.partition(":")
-    path = os.path.expanduser(path)
-    folder = os.path.dirname(path) if kind == "csv" else path
-    return _paths(names, folder)
 
 
 def _paths(names, folder: str) -> np.ndarray:

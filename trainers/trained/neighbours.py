@@ -19,6 +19,7 @@ from trainers.terminal.progress import Progress
 from trainers.trained.inputs import Inputs
 from trainers.trained.stored_paths import full_names
 from trainers.trained.stored_paths import places
+from trainers.trained.stored_paths import shown_data
 from trainers.trained.stored_paths import shown_names
 
 # What `embed_data` writes into its files.
@@ -33,9 +34,11 @@ class Neighbours:
     def __init__(self, model, path: pathlib.Path, approximate: bool):
         self.path = path
         examples, self.has_labels, data = _examples(path, model)
-        names = shown_names(examples.names, path)
+        names = shown_names(examples.names, path, with_data=not data)
         self.examples = dataclasses.replace(examples, names=names)
-        self._places = places(names if not data else full_names(names, data))
+        if data:
+            names = full_names(names, shown_data(data, path))
+        self._places = places(names)
         progress = Progress(len(self.examples), "example")
         self._search = scoring.NearestNeighbors(
             model, search="faiss" if approximate else "exact", embedded=True

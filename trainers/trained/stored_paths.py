@@ -1,14 +1,16 @@
 """Paths in files of embeddings: of the inputs, and of the model's run."""
 
+import functools
 import json
 import os
 import pathlib
 import zipfile
+from collections.abc import Callable
 from collections.abc import Iterable
 
 import numpy as np
 
-from trainers.data.data_name import absolute_data
+from trainers.data.data_name import split_path
 from trainers.terminal import command_names
 from trainers.trained.trained import require_trained
 
@@ -22,29 +24,57 @@ def relative_path(workdir: pathlib.Path, file: pathlib.Path) -> str:
 
 
 def stored_names(
-    names: np.ndarray, file: pathlib.Path, known: Iterable[str] = ()
+    names: np.ndarray,
+    file: pathlib.Path,
+    known: Iterable[str] = (),
+    *,
+    with_data: bool = True,
 ) -> np.ndarray:
-    """Returns paths of inputs as a file stores them: from its folder on.
+    """Returns names of inputs as a file stores them: paths from its folder on.
 
-    Absolute paths, and names that are not files, stay as they are. A file that
-    is `known`, in the same or another way, keeps its name.
+    Absolute paths, and names without a path, stay as they are.
+
+    Args:
+        names: Names of the inputs.
+        file: The file of embeddings.
+        known: Names that the file has; an input with one of them, by the same
+            or another path, keeps it.
+        with_data: Whether names of rows have their data, from `full_names`.
     """
-    folder = file.parent.resolve()
-    stored = {
-        os.path.realpath(os.path.join(folder, name)): name for name in known
-    }
-    found = []
-    for name in names.tolist():
-        if os.path.isfile(name):
-            new = name if os.path.isabs(name) else os.path.relpath(name, folder)
-            name = stored.get(os.path.realpath(name), new)
-        found.append(name)
-    return np.array(found)
+    folder = str(file.parent.resolve())
+    known = np.array([*known])
+    shown = shown_names(known, file, with_data=with_data)
+    stored = dict(zip(places(shown).tolist(), known.tolist(), strict=True))
+
+    def from_folder(path):
+        return path if os.path.isabs(path) else os.path.relpath(path, folder)
+
+    new = _with_paths(names, from_folder, with_data=with_data)
+    found = zip(places(names).tolist(), new.tolist(), strict=True)
+    return np.array([stored.get(place, name) for place, name in found])
+
+
+def stored_data(data: str, file: pathlib.Path) -> str:
+    """Returns a name of data as a file stores it: its path from its folder on.
+
+    An absolute path stays as it is.
+    """
+    before, path, after = split_path(data)
+    if path and not os.path.isabs(path):
+        path = os.path.relpath(path, file.parent.resolve())
+    return f"{before}{path}{after}"
+
+
+def shown_data(data: str, file: pathlib.Path) -> str:
+    """Returns a stored name of data, with its path from the root on."""
+    folder = str(file.parent.resolve())
+    before, path, after = split_path(data, folder)
+    return f"{before}{path and os.path.join(folder, path)}{after}"
 
 
 def full_names(names: np.ndarray, data: str) -> np.ndarray:
     """Returns names of rows with the data that they are of; paths of files."""
-    place = absolute_data(data)
+    place = "".join(split_path(data))  # with the full path of the home folder
     # A file of a table is the same with and without its kind.
     for kind in ("csv:", "arrays:"):
         place = place.removeprefix(kind)
@@ -56,22 +86,67 @@ def full_names(names: np.ndarray, data: str) -> np.ndarray:
     )
 
 
-def shown_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
-    """Returns stored paths from the current folder on."""
-    found, folder = [], file.parent.resolve()
-    for name in names.tolist():
-        path = os.path.join(folder, name)
-        is_relative = not os.path.isabs(name) and os.path.isfile(path)
-        found.append(os.path.relpath(path) if is_relative else name)
-    return np.array(found)
+def shown_names(
+    names: np.ndarray, file: pathlib.Path, *, with_data: bool = True
+) -> np.ndarray:
+    """Returns stored names with their paths from the current folder on.
+
+    Args:
+        names: Names in the file.
+        file: The file of embeddings.
+        with_data: As for `stored_names`.
+    """
+    folder = str(file.parent.resolve())
+
+    def from_here(path):
+        if os.path.isabs(path):
+            return path
+        return os.path.relpath(os.path.join(folder, path))
+
+    return _with_paths(names, from_here, folder, with_data=with_data)
 
 
 def places(names: np.ndarray) -> np.ndarray:
     """Names of which each stands for one example: paths without links."""
+    return _with_paths(names, os.path.realpath)
+
+
+def _with_paths(
+    names: np.ndarray,
+    change: Callable[[str], str],
+    folder: str = "",
+    *,
+    with_data: bool = True,
+) -> np.ndarray:
+    """Changes the path in each name: of a file, or of the data of a row.
+
+    Args:
+        names: Paths, names of rows, or both.
+        change: Function from a path to the new path.
+        folder: The folder in which paths start; "": the current one.
+        with_data: Whether names of rows are `DATA ROW`.
+    """
+
+    @functools.cache  # many rows are of one file
+    def of_data(word):
+        before, path, after = split_path(word, folder)
+        return f"{before}{change(path)}{after}" if path else ""
+
+    def of_row(name):
+        # Both parts may contain blanks.
+        end = name.rfind(" ")
+        while end > 0:
+            if data := of_data(name[:end]):
+                return data + name[end:]
+            end = name.rfind(" ", 0, end)
+        return name
+
     return np.array(
         [
-            os.path.realpath(n) if os.path.isfile(n) else n
-            for n in names.tolist()
+            change(name)
+            if os.path.isfile(os.path.join(folder, name))
+            else (of_row(name) if with_data else name)
+            for name in names.tolist()
         ]
     )
 

@@ -7,8 +7,11 @@ import os
 import numpy as np
 
 from embeddings_tf import scoring
+from embeddings_tf.datasets import Images
+from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring.verifier import NUM_RESAMPLES
+from trainers.data.copies import Copies
 from trainers.data.data_name import absolute_data
 from trainers.terminal.progress import Progress
 from trainers.trained.galleries import held_out
@@ -66,21 +69,34 @@ def _source(trained: Trained, data: str | None) -> str:
     """Where the held-out examples are, and a digest of them.
 
     Of files, the digest covers paths, sizes and times, which is faster than
-    their contents. Nothing is computed from recordings and images.
+    their contents. Other examples of the user's own are read. Nothing is
+    computed from recordings and images.
     """
     found = held_out(trained, data, processed=False)
+    data = data or trained.run.data.dataset
+    is_array = isinstance(found.x, np.ndarray)
+    # Prepared data sets, which are not read here, do not change.
+    is_read = not is_array and (is_own_data(data) or data == "kaldi")
     digest = hashlib.sha256()
-    for name, label in zip(found.names, found.labels, strict=True):
-        row = [name, label]
+    for number, name in enumerate(found.names):
+        row = [name, found.labels[number]]
         if os.path.isfile(name):
             status = os.stat(name)
-            row = [os.path.abspath(name), label, status.st_size]
+            row = [os.path.abspath(name), row[1], status.st_size]
             row.append(status.st_mtime_ns)
+        elif is_read:
+            row.append(_content_digest(found.x, number))
         digest.update(json.dumps(row).encode())
-    if isinstance(found.x, np.ndarray):
+    if is_array:
         digest.update(np.ascontiguousarray(found.x).tobytes())
-    place = absolute_data(data or trained.run.data.dataset)
-    return f"{place}, sha256 {digest.hexdigest()}"
+    return f"{absolute_data(data)}, sha256 {digest.hexdigest()}"
+
+
+def _content_digest(x, number: int) -> str:
+    """Returns a digest of an example; of an image file, without decoding it."""
+    if isinstance(x, Images):
+        return hashlib.sha256(x.content(number)).hexdigest()
+    return Copies.digest(x[number]).hex()
 
 
 def _kept(trained: Trained, source, rate, kind, prior):

@@ -18,6 +18,8 @@ from trainers.data.classes import write_classes
 from trainers.data.data import Data
 from trainers.data.data_name import absolute_data
 from trainers.trained.inputs import read_inputs
+from trainers.trained.stored_paths import full_names
+from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import relative_path
 from trainers.trained.stored_paths import shown_names
 from trainers.trained.stored_paths import stored_names
@@ -83,6 +85,77 @@ def test_all_examples_of_a_run_with_folds(run, colours):
     found = read_inputs(of_fold, [photos])
     assert found.names.tolist() == read_inputs(run, [photos]).names.tolist()
     assert len(read_inputs(of_fold, [photos], "test").names) < len(found.names)
+
+
+@pytest.mark.parametrize("kind", ["arrays", "table", "function", "split"])
+@pytest.mark.parametrize("num_per_class", [0, 2])
+def test_a_row_keeps_its_name_in_a_fold(
+    kind, num_per_class, tmp_path, monkeypatch
+):
+    """The feature of an example is its row in the data."""
+    monkeypatch.chdir(tmp_path)
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(12), 4))
+    x = np.arange(48, dtype="float32")[:, None]
+    np.savez("a.npz", x=x, labels=labels)
+    rows = "\n".join(f"{n},{label}" for n, label in enumerate(labels))
+    (tmp_path / "a.csv").write_text(f"row,label\n{rows}")
+    (tmp_path / "own.py").write_text(
+        "import numpy as np\n"
+        "def data():\n"
+        "    found = np.load('a.npz')\n"
+        "    return found['x'], found['labels']\n"
+        "def split(split):\n"
+        "    return data()\n"
+    )
+    dataset, name = {
+        "arrays": ("arrays:a.npz", "{}".format),
+        "table": ("csv:a.csv", lambda row: f"line {row + 2}"),
+        "function": ("own.py:data", "{}".format),
+        "split": ("own.py:split", "all/{}".format),
+    }[kind]
+    of_fold = load_recipe(
+        "omniglot_retrieval_triplet",
+        [
+            f"dataset={dataset}",
+            "folds.num_folds=3",
+            "folds.split=all",
+            "folds.fold=1",
+            f"folds.num_per_class={num_per_class}",
+            "images.size=0",
+        ],
+    )
+    every = read_inputs(of_fold, [dataset])
+    assert every.names.tolist() == [name(row) for row in range(48)]
+    for split in ("train", "validation", "test"):
+        found = read_inputs(of_fold, [dataset], split)
+        assert 2 <= len(set(found.labels)) < 12
+        rows = found.x[:, 0].astype(int).tolist()
+        assert found.names.tolist() == [name(row) for row in rows]
+        assert found.labels.tolist() == every.labels[rows].tolist()
+
+
+def test_the_split_that_every_fold_tests_keeps_its_names(tmp_path):
+    file = tmp_path / "a.npz"
+    np.savez(
+        file,
+        x=np.arange(48, dtype="float32")[:, None],
+        labels=np.repeat(np.arange(12), 4),
+        split=np.repeat(["test", "train"], [16, 32]),
+    )
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [
+            f"dataset=arrays:{file}",
+            "folds.num_folds=3",
+            "folds.split=train",
+            "folds.test_split=test",
+            "images.size=0",
+        ],
+    )
+    for split in ("train", "validation", "test"):
+        found = read_inputs(run, [str(file)], split)
+        rows = found.x[:, 0].astype(int).tolist()
+        assert found.names.tolist() == [str(row) for row in rows]
 
 
 @pytest.mark.parametrize("kind", ["folder", "table", "function"])
@@ -268,6 +341,42 @@ def test_paths_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = shown_names(stored, tmp_path / "moved" / "files" / "g.npz")
     assert found[0] == "moved/photos/a.png"
+
+
+def test_rows_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
+    """Names of data and of rows may contain blanks."""
+    (tmp_path / "files").mkdir()
+    file = tmp_path / "files" / "g.npz"
+    monkeypatch.chdir(tmp_path)
+    for name in ("a b.csv", "b.py", "line"):
+        (tmp_path / name).write_text("")
+    rows = np.array(["line 3"])
+    given = [
+        *full_names(rows, "csv:a b.csv"),
+        *full_names(rows, str(tmp_path / "a b.csv")),
+        *full_names(rows, "b.py:data"),
+        *full_names(rows, "omniglot"),
+    ]
+    assert given == [
+        "a b.csv line 3",
+        f"{tmp_path}/a b.csv line 3",
+        "b.py:data line 3",
+        "omniglot line 3",
+    ]
+    stored = stored_names(np.array(given), file)
+    assert stored.tolist() == [
+        "../a b.csv line 3",
+        given[1],
+        "../b.py:data line 3",
+        given[3],
+    ]
+    assert shown_names(stored, file).tolist() == given
+    found = places(np.array(given))
+    assert found[0] == found[1] == os.path.realpath(given[1])
+    # Names of rows alone are no paths, although there is a file `line`.
+    assert stored_names(rows, file, with_data=False) == rows
+    known = stored_names(np.array(given[:1]), file, [given[1]])
+    assert known.tolist() == [given[1]]
 
 
 def test_data_from_the_root_on(tmp_path, monkeypatch):
