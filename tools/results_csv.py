@@ -27,6 +27,7 @@ from tools.agree import ROOT
 from tools.one_config import require_one_config
 from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
+from tools.sampler_series import series_of
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -85,6 +86,8 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
     is_fold = name.startswith("fold_")
     folds = [n.removeprefix("fold_") for n in found.get("folds", ())]
     of_unknown = unknown.SECTION in found and "evaluation" not in found
+    # A study trains for another time, and with other samplers.
+    study = series_of({"recipe": found["recipe"], "config": config})
     row = {
         "experiment": experiment,
         "recipe": found["recipe"],
@@ -111,7 +114,9 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
         row["protocol"] = f"{row['protocol']}, {settings}"
     for number, value in numbers_by_name(run["evaluation"]).items():
         if number.partition(".")[0] not in NOT_COMPARED:
-            published = _published(found["recipe"], number)
+            published = None
+            if study is None:
+                published = _published(found["recipe"], number)
             yield {
                 **row,
                 "number": number,

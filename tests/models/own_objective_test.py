@@ -187,7 +187,7 @@ def test_it_retrieves_by_its_own_score(model, features, monkeypatch):
         "evaluation.cluster=True",
         "evaluation.distance=cosine",
     )
-    monkeypatch.setattr(retrieval, "build_model", lambda *_, **__: model)
+    monkeypatch.setattr(retrieval, "untrained_model", lambda *_: model)
     results, _ = retrieval.evaluate(run, its_data, model)
     own, cosine = results["test_scaled_cosine"], results["test"]
     # The order of images equals the order by cosine: the scale is positive.

@@ -48,7 +48,6 @@ class Signature(NamedTuple):
     is_open: bool
 
 
-@functools.cache
 def signature(modules: tuple[str, ...], name: str) -> Signature | None:
     """Returns the arguments of a class or function in one of the modules.
 
@@ -65,6 +64,11 @@ def signature(modules: tuple[str, ...], name: str) -> Signature | None:
     own = split_name(name)
     if own:
         return _signature(*_own_definition(*own))
+    return _public_signature(modules, name)
+
+
+@functools.cache
+def _public_signature(modules: tuple[str, ...], name: str) -> Signature | None:
     for module in modules:
         found = _definition(module, name)
         if found is not None:
@@ -98,11 +102,15 @@ def _own_definition(file: str, name: str):
     return found
 
 
-@functools.cache
 def _source(module: str) -> ast.Module | None:
     """Parses the source of a module or file without importing it."""
-    if module.endswith(".py"):
+    if module.endswith(".py"):  # it may change, or be of another folder
         return _source_of_file(module)
+    return _source_of_module(module)
+
+
+@functools.cache
+def _source_of_module(module: str) -> ast.Module | None:
     package, *rest = module.split(".")
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
