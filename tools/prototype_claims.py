@@ -228,9 +228,9 @@ def colour_claims(results: list[dict]) -> list[claims.Claim]:
 def half_way_claim(results: list[dict]) -> claims.Claim:
     """Where the variance of an axis is largest between two classes.
 
-    A cell is a line of the grid of `evaluators.colour_orientation`, from one
-    class of a factor to the other. It holds if the variance of the factor's
-    axis is largest in the middle of the line.
+    A cell is a line of the grid of `evaluators.colour_orientation`, between
+    both classes of a factor. The claim is true of a cell if the variance of the
+    factor's axis is largest in the middle of the line.
     """
     texts, held, measured = [], 0, 0
     for run in results:
@@ -325,7 +325,7 @@ def cost_beside_hedged_claim(result: dict | None) -> claims.Claim:
     """Steps of hedged instances and stochastic prototypes beside PN.
 
     Both ratios are to a step of prototypical networks with as many images. The
-    claim holds if the quartiles of the two do not overlap.
+    claim is reproduced if the quartiles of both ratios do not overlap.
     """
     claim = "SPE takes less time in training than HIB (Section 5)"
     if result is None:

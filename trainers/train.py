@@ -167,7 +167,7 @@ def check(
 ) -> None:
     """Reads every example of a recipe's data or a data set; trains nothing.
 
-    Of a recipe, it also checks what the training would refuse.
+    If there is a recipe, also checks what its training would refuse.
     """
     run = load_recipe(recipe, overrides) if recipe else None
     if run is None and overrides:

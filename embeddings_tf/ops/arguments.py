@@ -213,26 +213,25 @@ def _is_missing(value) -> bool:
 
 def num_rows(name: str, value) -> int:
     """Returns the number of rows; ValueError if a value has none, like text."""
-    try:
-        has_rows = not isinstance(value, (str, bytes, Mapping))
-        length = len(value) if has_rows else None
-    except TypeError:  # also for an array without axes
-        length = None
-    if length is None:
-        is_mapping = isinstance(value, Mapping)
-        found = f"a {type(value).__name__}" if is_mapping else repr(value)
-        raise ValueError(
-            f"`{name}` must have one row per input, like an array; "
-            f"received {found}."
-        )
-    return length
+    if not isinstance(value, (str, bytes, Mapping)):
+        try:
+            return len(value)
+        except TypeError:  # also for an array without axes
+            pass
+    # The arrays of a dictionary would fill the screen.
+    is_mapping = isinstance(value, Mapping)
+    found = f"a {type(value).__name__}" if is_mapping else repr(value)
+    raise ValueError(
+        f"`{name}` must have one row per input, like an array; received "
+        f"{found}."
+    )
 
 
 def num_sliced_rows(name: str, value) -> int:
     """Returns the length; ValueError unless slices of `value` are batches."""
-    if isinstance(value, (Mapping, list, tuple)) or (
-        num_rows(name, value) and not hasattr(type(value), "__getitem__")
-    ):
+    is_container = isinstance(value, (Mapping, list, tuple))
+    length = len(value) if is_container else num_rows(name, value)
+    if is_container or not hasattr(type(value), "__getitem__"):
         raise ValueError(
             f"`{name}` must have batches as its slices `{name}[first:last]`, "
             f"like an array; received {type(value).__name__}. Convert an "
@@ -240,7 +239,7 @@ def num_sliced_rows(name: str, value) -> int:
             "and a list of rows by np.array(rows). If the model has several "
             "inputs, pass an object whose slices are batches of all of them."
         )
-    return num_rows(name, value)
+    return length
 
 
 def keras_layer(name: str, value) -> keras.Layer:

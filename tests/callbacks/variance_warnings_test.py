@@ -58,7 +58,7 @@ def test_recall_auroc_of_variance_by_hand():
     """Rows 0 and 1 have a right neighbour; 2 has none of its class."""
     points = np.array([[0.0], [1.0], [9.0], [3.0], [8.0]])
     labels = np.array([0, 0, 1, 2, 2])
-    # The neighbour of row 3 is row 1, that of row 4 is row 2: both are wrong.
+    # Row 3 has the neighbour 1, and row 4 the neighbour 2: both are wrong.
     variance = np.array([[1.0, 2.0], [0.0, 1.0], [9, 9], [1, 1], [3, 3]])
     # Wrong (2 and 6) above right (3 and 1) in three of four pairs.
     found = recall_auroc_of_variance(points, variance, labels, "l2")

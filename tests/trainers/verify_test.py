@@ -205,7 +205,7 @@ def test_changed_examples_of_a_function_are_calibrated_again(
 
 
 def test_changed_recordings_of_kaldi_are_calibrated_again(tmp_path):
-    """Of the same name and length; only the digest is looked at."""
+    """Name and length stay. The test compares digests."""
     rng = np.random.default_rng(0)
     for split, speakers in (("train", "ab"), ("held_out", "cd")):
         folder = tmp_path / "kaldi" / split

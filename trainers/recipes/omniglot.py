@@ -19,8 +19,8 @@ Our copy of the paper's text has lost the sizes of episodes, the probability of
 corruption, the number of test episodes, the learning rate and the length of
 training. Sizes of episodes are those in Snell et al. 2017. The learning rate is
 5e-3 in all of these recipes. In a search of six trials for each method, with
-one support in two dimensions, the largest rate tried was at most 1.0 points
-better (docs/results/omniglot.md).
+one support in two dimensions, the best rate was 1.0 points better or less
+(docs/results/omniglot.md).
 Departures from the paper: 5,000 episodes with cosine decay, instead of halving
 the learning rate until early stopping, and gradients clipped to a norm of 10.
 An episode of 60 classes takes 0.3 s on

@@ -373,7 +373,7 @@ def test_rows_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
     assert shown_names(stored, file).tolist() == given
     found = places(np.array(given))
     assert found[0] == found[1] == os.path.realpath(given[1])
-    # Names of rows alone are no paths, although there is a file `line`.
+    # Names of rows alone are not paths, although there is a file `line`.
     assert stored_names(rows, file, with_data=False) == rows
     known = stored_names(np.array(given[:1]), file, [given[1]])
     assert known.tolist() == [given[1]]
