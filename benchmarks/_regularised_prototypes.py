@@ -6,7 +6,7 @@
 
 Does the predicted variance say more in many dimensions if embeddings are drawn
 to a standard normal distribution, as in hedged instances, or if the noise of
-the classes has a learning rate of its own? docs/uncertainty.md has the results.
+the classes has a learning rate of its own? docs/results/uncertainty.md has the results.
 The divergence is now an argument of `StochasticPrototypes`.
 """  # noqa: E501
 

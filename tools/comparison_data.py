@@ -1,4 +1,4 @@
-"""Writes the tables that docs/goals.md and docs/trust.md compare methods on.
+"""Writes the tables of features of docs/results/comparisons.md and docs/trust.md.
 
     python -m tools.comparison_data
 

@@ -1,4 +1,4 @@
-"""Writes the comparisons of methods in docs/goals.md, and their figures.
+"""Writes the comparisons of methods in docs/results/comparisons.md, and their figures.
 
     python -m tools.comparison_table runs/characters runs/recordings
 
@@ -20,7 +20,7 @@ from tools.keep_result import results_by_name
 from trainers.goals.goals import GOALS
 
 RESULTS = ROOT / "benchmarks" / "results" / "comparisons"
-PAGE = ROOT / "docs" / "goals.md"
+PAGE = ROOT / "docs" / "results" / "comparisons.md"
 MARKS = "<!-- comparisons: begin -->", "<!-- comparisons: end -->"
 load = functools.partial(results_by_name, RESULTS)
 
@@ -75,7 +75,7 @@ def text_of(name: str, result: dict) -> list[str]:
         "",
         f"![{result['number']} of {len(result['methods'])} methods in every "
         f"repeat]"
-        f"(figures/comparison_{name}.png)",
+        f"(../figures/comparison_{name}.png)",
         "",
         f"    {command(name, result)}",
         "",

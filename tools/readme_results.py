@@ -56,10 +56,10 @@ VERIFIED = {
 }
 SPRITES = "sprites/all_frames"
 LEGEND = (
-    "Below, p is of a paired test of the two numbers that we measured, over "
-    "folds of the data or seeds; one seed: over test episodes, which says "
-    "nothing about other trainings. The F-statistic and triplet loss were not "
-    "trained with equal budgets."
+    "Below, p compares the two numbers that we measured, over folds of the "
+    "data or seeds; with one seed over test episodes, which says nothing about "
+    "another training. The F-statistic and triplet loss did not have equal "
+    "budgets ([words](docs/index.md#words))."
 )
 
 
@@ -106,10 +106,10 @@ def claims() -> str:
     reproduced, in_part = (others.pop(k, 0) for k in ("reproduced", "in part"))
     rest = [f"{count} {kind}" for kind, count in others.most_common()]
     return (
-        f"Of {total} claims in the papers, {reproduced} are reproduced "
-        f"[in our runs](docs/results/reproduced.md) ({held[most]} of them "
-        f"about {most}; {one_seed} rest on one training), and {in_part} in "
-        f"part. The others: {', '.join(rest)}."
+        f"The papers make [{total} claims](docs/results/reproduced.md): "
+        f"{reproduced} are reproduced in our runs "
+        f"({held[most]} of them about {most}; {one_seed} with one training "
+        f"only), {in_part} in part, {', '.join(rest)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes the table of `docs/uncertainty.md` from the result files.
+"""Writes the table of `docs/results/uncertainty.md` from the result files.
 
     python -m tools.uncertainty_table [FOLDER ...]
 
@@ -24,7 +24,7 @@ from trainers.workdirs.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "uncertainty"
-PAGE = ROOT / "docs" / "uncertainty.md"
+PAGE = ROOT / "docs" / "results" / "uncertainty.md"
 BEGIN, END = (
     "<!-- uncertainty table: begin -->",
     "<!-- uncertainty table: end -->",

@@ -1,4 +1,4 @@
-"""The comparisons of docs/goals.md are those of the result files."""
+"""The comparisons of docs/results/comparisons.md are those of the result files."""
 
 import shlex
 

@@ -22,11 +22,35 @@ def test_the_page_shows_the_result_files():
 
 def test_the_page_shows_the_cost_of_a_head():
     result = load("head_cost")
-    found = read_between(uncertainty_table.PAGE, head_cost.BEGIN, head_cost.END)
+    found = read_between(head_cost.PAGE, head_cost.BEGIN, head_cost.END)
     assert found == head_cost.table(result)
     # The head adds less than another step; a frozen step has no gradient.
     for seconds in result["encoders"].values():
         assert seconds["frozen"] < seconds["with"] < 2 * seconds["without"]
+
+
+def test_the_guide_repeats_numbers_of_the_table():
+    rows = _rows(uncertainty_table.PAGE.read_text(), "| data | dim | setting ")
+    of_row = {}
+    for data, dim, setting, number, hidden, blur, _, clean, *_ in rows:
+        cells = [float(c.split(",")[0]) for c in (hidden, blur, clean)]
+        of_row.setdefault((data, dim, setting, number), cells)
+    setting = "stochastic prototypes, 1,000 steps"
+    guide = _rows(head_cost.PAGE.read_text(), "| data | dimensions | number ")
+    assert len(guide) == 7
+    for data, dim, number, *cells in guide:
+        data = {"characters": "Omniglot", "photographs": "Tiny ImageNet"}[data]
+        number, _, more = number.partition(", trained with ")
+        more = ", beta=0.001, noise_rate=1.0" if more == "`beta=0.001`" else ""
+        expected = of_row[data, dim, setting + more, number]
+        # Two decimals of three.
+        assert [*map(float, cells)] == pytest.approx(expected, abs=0.0051)
+
+
+def _rows(page, head):
+    """The cells of the last table whose head begins with a text."""
+    lines = page.rpartition(head)[2].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
 def test_a_row_of_each_uncertainty():
