@@ -1,4 +1,4 @@
-"""Writes the tables of features of docs/results/comparisons.md and docs/trust.md.
+"""Writes the tables of features that methods are compared on.
 
     python -m tools.comparison_data
 

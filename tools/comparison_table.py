@@ -1,4 +1,4 @@
-"""Writes the comparisons of methods in docs/results/comparisons.md, and their figures.
+"""Writes the comparisons of docs/results/comparisons.md, and their figures.
 
     python -m tools.comparison_table runs/characters runs/recordings
 

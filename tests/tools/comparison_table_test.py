@@ -1,4 +1,4 @@
-"""The comparisons of docs/results/comparisons.md are those of the result files."""
+"""The page of comparisons has the tables of the result files."""
 
 import shlex
 
