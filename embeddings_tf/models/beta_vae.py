@@ -105,7 +105,8 @@ class BetaVAE(OwnLossModel):
         seed: int | None = None,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        # The encoder casts its inputs: it may need them in float32.
+        super().__init__(autocast=False, **kwargs)
         beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
         _require_pair(encoder, decoder)
         self.encoder = prepare_for_replicas(encoder)

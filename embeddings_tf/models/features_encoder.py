@@ -59,9 +59,10 @@ def features_encoder(
     gaussian = truth("gaussian", gaussian)
     require_gaussian(gaussian, initial_variance)
     features = keras.Input((num_features,), name="features")
-    # Few steps find the scale, and small features keep their meaning.
+    # Few steps find the scale, and small features keep their meaning. In half
+    # precision, large features would lose their digits before they are scaled.
     x = keras.layers.BatchNormalization(
-        momentum=0.9, epsilon=SMALLEST_DEVIATION**2
+        momentum=0.9, epsilon=SMALLEST_DEVIATION**2, dtype="float32"
     )(features)
     for units in sequence("hidden_units", hidden_units):
         units = positive_integer("hidden_units", units)

@@ -49,7 +49,7 @@ class Method:
     def __init__(self, model: keras.Model):
         objective = getattr(model, "objective", None)
         if objective is None:
-            objective = getattr(model, "loss", None)
+            objective = _only(getattr(model, "loss", None))
         self._objective = objective
         self.is_gaussian = has_gaussian_output(model)
         self._default = NearestClassMean(
@@ -245,3 +245,9 @@ def _takes(function: Callable, name: str) -> bool:
         parameter.kind is parameter.VAR_KEYWORD
         for parameter in parameters.values()
     )
+
+
+def _only(loss):
+    """The loss in a list or dictionary of one, as Keras accepts it."""
+    losses = keras.tree.flatten(loss)
+    return losses[0] if len(losses) == 1 else loss

@@ -8,6 +8,7 @@ from embeddings_tf.models.fused_batch_normalization import (
     FusedBatchNormalization,
 )
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+from embeddings_tf.models.uncompiled_resizing import UncompiledResizing
 from embeddings_tf.ops.arguments import image_shape as checked_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
@@ -86,7 +87,7 @@ def omniglot_encoder(
         ..., :1
     ]
     if shape[:2] != (_SIZE, _SIZE):
-        x = keras.layers.Resizing(_SIZE, _SIZE, antialias=True)(x)
+        x = UncompiledResizing(_SIZE, _SIZE, antialias=True)(x)
     embedding = convolution_blocks(
         x,
         num_blocks=4,

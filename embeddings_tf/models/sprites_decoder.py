@@ -2,6 +2,7 @@
 
 import keras
 
+from embeddings_tf.models.uncompiled_resizing import UncompiledResizing
 from embeddings_tf.ops.arguments import positive_integer
 
 
@@ -46,11 +47,11 @@ def sprites_decoder(dim: int = 22, *, width: int = 2048) -> keras.Model:
             x
         )
     x = keras.layers.Reshape((12, 12, 32))(x)
-    x = keras.layers.Resizing(28, 28, interpolation="nearest")(x)
+    x = UncompiledResizing(28, 28, interpolation="nearest")(x)
     x = keras.layers.Conv2D(
         64, 5, padding="same", activation="relu", bias_initializer=bias
     )(x)
-    x = keras.layers.Resizing(60, 60, interpolation="nearest")(x)
+    x = UncompiledResizing(60, 60, interpolation="nearest")(x)
     logits = keras.layers.Conv2D(
         3,
         5,

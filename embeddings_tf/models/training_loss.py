@@ -44,7 +44,7 @@ class OwnLossModel(keras.Model):
     def compile_from_config(self, config):
         # Keras's own method refuses models that override `compile`.
         self.compile(**keras.saving.deserialize_keras_object(config))
-        if self.built:
+        if self.built and self.optimizer is not None:
             self.optimizer.build(self.trainable_variables)
 
 

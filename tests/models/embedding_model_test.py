@@ -483,3 +483,33 @@ def test_clipped_steps_of_two_replicas_equal_those_of_one(precision, strategy):
         found.append(dense.kernel.numpy())
     assert np.any(found[0] != 1)
     np.testing.assert_allclose(*found, rtol=1e-3 if "16" in precision else 1e-5)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "float64"])
+@pytest.mark.parametrize("kind", ["functional", "sequential"])
+def test_inputs_reach_the_encoder_as_they_are(policy, kind):
+    # In half precision, 4001 and 2049 are 4000 and 2048.
+    ids = np.array([[4001.0], [4000.0], [2049.0]], "float32")
+    layers = [keras.layers.Embedding(5000, 3, dtype="float32")]
+    layers.append(keras.layers.Flatten(dtype="float32"))
+    keras.config.set_dtype_policy(policy)
+    try:
+        encoder = keras.Sequential([keras.Input((1,)), *layers])
+        if kind == "functional":
+            encoder = keras.Model(encoder.inputs, encoder.outputs)
+        model = EmbeddingModel(encoder, TripletLoss())
+    finally:
+        keras.config.set_dtype_policy("float32")
+    expected = layers[0].embeddings.numpy()[ids[:, 0].astype(int)]
+    np.testing.assert_array_equal(model(ids), expected)
+    np.testing.assert_array_equal(model.predict(ids, verbose=0), expected)
+
+
+def test_a_model_that_was_compiled_without_an_optimizer_is_loaded(tmp_path):
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    model = EmbeddingModel(encoder, TripletLoss())
+    model.compile(optimizer=None)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    x = np.ones((4, 3), "float32")
+    np.testing.assert_array_equal(loaded(x), model(x))

@@ -1,6 +1,8 @@
 """Tests of the encoder of features."""
 
+import keras
 import numpy as np
+import pytest
 
 from embeddings_tf.models import features_encoder
 from embeddings_tf.models import has_gaussian_output
@@ -28,3 +30,20 @@ def test_units_of_columns_do_not_matter_in_training():
         encoder(changed, training=True),
         atol=0.02,
     )
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_large_features_keep_their_digits_in_half_precision(policy):
+    # Half precision rounds 1990 to 1997 to two or five numbers, 1e5 to
+    # infinity in float16.
+    years = np.arange(1990, 1998, dtype="float32")
+    x = np.stack([years, years * 50], axis=1)
+    keras.config.set_dtype_policy(policy)
+    try:
+        encoder = features_encoder(1, num_features=2, hidden_units=())
+    finally:
+        keras.config.set_dtype_policy("float32")
+    embeddings = np.ravel(encoder(x, training=True))
+    steps = np.diff(embeddings)
+    np.testing.assert_allclose(steps, steps.mean(), rtol=0.05)
+    assert abs(steps.mean()) > 0.01

@@ -129,12 +129,25 @@ def test_name(model, expected):
     [
         (keras.losses.mean_squared_error, "mean_squared_error"),
         ("MeanSquaredError", "mean_squared_error"),
-        (["mse"], "not stated"),
+        (["mse"], "mse"),
         (None, "not stated"),
     ],
 )
 def test_name_of_a_loss_of_keras(loss, expected):
     assert Method(compiled(loss)).name == expected
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [[losses.HistogramLoss()], {"embedding": losses.HistogramLoss()}],
+    ids=["list", "dictionary"],
+)
+def test_the_only_loss_of_a_list_is_the_loss(loss):
+    dense = keras.layers.Dense(2, name="embedding")
+    model = keras.Sequential([keras.Input((3,)), dense])
+    model.compile(loss=loss)
+    assert Method(model).distance == "cosine"
+    assert Method(model).name == "histogram_loss"
 
 
 @pytest.mark.parametrize(
