@@ -59,9 +59,5 @@ RECIPES = {
     "colour_orientation_stochastic_prototypes": Recipe(
         "Stochastic prototypes of two factors",
         stochastic_prototypes,
-        results=tuple(
-            f"{folder}/colour_orientation_stochastic_prototypes_seed_*.json"
-            for folder in ("colour_orientation", "out_of_distribution")
-        ),
     )
 }

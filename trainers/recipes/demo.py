@@ -28,10 +28,5 @@ RECIPES = {
     "demo": Recipe(
         "Stochastic prototypes of two-digit numbers, without a download",
         get_config,
-        results=(
-            "../../saved_models/demo/evaluation.json",
-            "watching_cost.json",
-            "open_set/demo.json",
-        ),
     ),
 }

@@ -31,8 +31,6 @@ in training and 50 in the test of seen numbers, where the paper has as many in
 both.
 """
 
-import dataclasses
-
 import ml_collections
 
 from trainers.recipes import sections
@@ -203,17 +201,6 @@ METHODS = {
     soft_contrastive: "Soft contrastive loss",
     contrastive: "Contrastive loss with a margin",
 }
-
-
-def results(name: str) -> tuple[str, ...]:
-    """Where the results of a recipe are, if it was run."""
-    return (
-        f"n_digit/{name}_seed_*.json",
-        f"out_of_distribution/{name}_seed_*.json",
-        f"searches/{name}-*.json",
-    )
-
-
 RECIPES = {
     f"n_digit_{num_digits}_dim_{dim}_{method.__name__}": Recipe(
         f"{about}, {num_digits} digits, {dim} dimensions",
@@ -246,8 +233,4 @@ RECIPES |= {
         {"method": method},
     )
     for method in (stochastic_prototypes, prototypical)
-}
-RECIPES = {
-    name: dataclasses.replace(recipe, results=results(name))
-    for name, recipe in RECIPES.items()
 }

@@ -43,8 +43,6 @@ dimensions of Ridgeway & Mozer 2018, who say that the choice hardly matters;
 batches are sampled independently, instead of epochs without replacement.
 """
 
-import dataclasses
-
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
 from trainers.recipes.recipe import Recipe
@@ -150,16 +148,6 @@ def f_statistic(num_dims: int, dim: int = 500, **arguments):
     return config
 
 
-def few_shot_results(num_support: int, dim: int, method: str):
-    """Where the results of a few-shot recipe are, if it was run."""
-    name = f"omniglot_{num_support}_shot_dim_{dim}_{method}"
-    folders = "omniglot", "out_of_distribution"
-    return (
-        *(f"{folder}/{name}_seed_*.json" for folder in folders),
-        f"searches/{name}-*.json",
-    )
-
-
 METHODS = sections.retrieval_losses(num_dims=20) | {
     "prototypical": sections.PROTOTYPICAL_RETRIEVAL,
     "learned_distance": {
@@ -173,7 +161,6 @@ RECIPES = {
         "Retrieval of characters that were never trained on",
         retrieval,
         values,
-        results=(f"cross_validation/omniglot_retrieval_{name}-*.json",),
     )
     for name, values in METHODS.items()
 } | {
@@ -183,9 +170,6 @@ RECIPES = {
         + ("partly corrupted" if corrupted else "clean"),
         method,
         {"num_support": num_support, "dim": dim, "corrupted": corrupted},
-        few_shot_results(
-            num_support, dim, method.__name__ + "_corrupted" * corrupted
-        ),
     )
     for num_support in (1, 5)
     for dim, corrupted in ((2, False), (2, True), (64, False))
@@ -198,7 +182,6 @@ RECIPES["omniglot_5_shot_dim_2_full_covariance"] = Recipe(
     "Stochastic prototypes with full covariance, 5 supports, 2 dimensions",
     full_covariance,
     {"num_support": 5, "dim": 2, "corrupted": False},
-    few_shot_results(5, 2, "full_covariance"),
 )
 NUM_DIMS = (1, 3, 10, 35, 70, 150, 300, 500)
 RECIPES |= {
@@ -206,10 +189,6 @@ RECIPES |= {
         f"F-statistic loss, {num_dims} of 500 dimensions separate a pair",
         f_statistic,
         {"num_dims": num_dims},
-        results=(
-            "cross_validation/omniglot_retrieval_f_statistic_"
-            f"{num_dims}_of_500-*.json",
-        ),
     )
     for num_dims in NUM_DIMS
 } | {
@@ -217,76 +196,10 @@ RECIPES |= {
         "Inverted F-statistic loss: merges classes in 70 of 500 dimensions",
         f_statistic,
         {"num_dims": 70, "direction": "merge"},
-        results=(
-            "cross_validation/omniglot_retrieval_f_statistic_merge-*.json",
-        ),
     ),
     "omniglot_retrieval_f_statistic_welch": Recipe(
         "F-statistic loss by Welch's test, 70 of 500 dimensions",
         f_statistic,
         {"num_dims": 70, "equal_variance": False},
-        results=(
-            "cross_validation/omniglot_retrieval_f_statistic_welch-*.json",
-        ),
     ),
 }
-# Results of the studies of trust, of accepted answers, and of a served gallery.
-STUDIES = {
-    "omniglot_retrieval_binomial_deviance": (
-        "accepted/omniglot_binomial_deviance",
-        "trust/omniglot_binomial_deviance",
-    ),
-    "omniglot_retrieval_f_statistic": (
-        "accepted/omniglot_f_statistic",
-        "trust/omniglot_f_statistic",
-    ),
-    "omniglot_retrieval_histogram": (
-        "accepted/omniglot_histogram",
-        "trust/omniglot_histogram",
-    ),
-    "omniglot_retrieval_learned_distance": (
-        "accepted/omniglot_hedged_instances",
-        "trust/omniglot_hedged_instances",
-        "accepted/omniglot_learned_distance",
-        "trust/omniglot_learned_distance",
-        "accepted/omniglot_soft_contrastive",
-        "trust/omniglot_soft_contrastive",
-    ),
-    "omniglot_retrieval_lifted_structure": (
-        "accepted/omniglot_lifted_structure",
-        "trust/omniglot_lifted_structure",
-    ),
-    "omniglot_retrieval_triplet": (
-        "accepted/omniglot_contrastive",
-        "trust/omniglot_contrastive",
-        "accepted/omniglot_triplet",
-        "trust/omniglot_triplet",
-    ),
-    "omniglot_5_shot_dim_2_full_covariance": (
-        "accepted/omniglot_full_covariance",
-        "trust/omniglot_full_covariance",
-    ),
-    "omniglot_5_shot_dim_64_prototypical": (
-        "accepted/omniglot_prototypical",
-        "trust/omniglot_prototypical",
-    ),
-    "omniglot_5_shot_dim_64_stochastic_prototypes": (
-        "accepted/omniglot_stochastic_prototypes",
-        "trust/omniglot_stochastic_prototypes",
-        "open_set/omniglot_stochastic_prototypes",
-    ),
-}
-RECIPES |= {
-    name: dataclasses.replace(
-        RECIPES[name],
-        results=(
-            *RECIPES[name].results,
-            *(f"{path}.json" for path in paths),
-        ),
-    )
-    for name, paths in STUDIES.items()
-}
-RECIPES |= sections.with_results(
-    {name: r for name, r in RECIPES.items() if "_retrieval_" in name},
-    "equal_budgets/{}-*.json",
-)

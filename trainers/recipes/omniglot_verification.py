@@ -112,6 +112,3 @@ RECIPES = {
     f"omniglot_verification_{name}": Recipe(about, verification, arguments)
     for name, (about, arguments) in METHODS.items()
 }
-RECIPES = sections.with_results(
-    RECIPES, "verification/{}-seed_*.json", "equal_budgets/{}-*.json"
-)

@@ -151,24 +151,16 @@ RECIPES = {
         "F-statistic loss, factor oracle",
         factor_oracle,
         {**F_STATISTIC, "num_steps": 8_000},
-        results=(
-            "cross_validation/sprites_f_statistic-*.json",
-            "searches/sprites_f_statistic-f_statistic.json",
-        ),
     ),
     "sprites_f_statistic_long": Recipe(
         "F-statistic loss, factor oracle, twice as many batches",
         factor_oracle,
         {**F_STATISTIC, "num_steps": 16_000},
-        results=("cross_validation/sprites_f_statistic_long-*.json",),
     ),
     "sprites_f_statistic_dimension_dropout": Recipe(
         "F-statistic loss, factor oracle, dropout of dimensions",
         factor_oracle,
         {**F_STATISTIC, "num_steps": 16_000, **DROPOUT},
-        results=(
-            "cross_validation/sprites_f_statistic_dimension_dropout-*.json",
-        ),
     ),
     "sprites_f_statistic_class_oracle": Recipe(
         "F-statistic loss, class oracle",
@@ -179,40 +171,32 @@ RECIPES = {
             "learning_rate": 2e-4,
             "num_steps": 4_000,
         },
-        results=("cross_validation/sprites_f_statistic_class_oracle-*.json",),
     ),
     "sprites_histogram": Recipe(
         "Histogram loss, factor oracle",
         factor_oracle,
         HISTOGRAM,
-        results=("cross_validation/sprites_histogram-*.json",),
     ),
     "sprites_histogram_dimension_dropout": Recipe(
         "Histogram loss, factor oracle, dropout of dimensions",
         factor_oracle,
         {**HISTOGRAM, **DROPOUT},
-        results=(
-            "cross_validation/sprites_histogram_dimension_dropout-*.json",
-        ),
     ),
     "sprites_triplet": Recipe(
         "Triplet loss, factor oracle",
         factor_oracle,
         TRIPLET,
-        results=("cross_validation/sprites_triplet-*.json",),
     ),
     "sprites_triplet_dimension_dropout": Recipe(
         "Triplet loss, factor oracle, dropout of dimensions",
         factor_oracle,
         {**TRIPLET, **DROPOUT},
-        results=("cross_validation/sprites_triplet_dimension_dropout-*.json",),
     ),
     **{
         f"sprites_beta_vae_{beta}": Recipe(
             f"beta-VAE, beta = {beta}, no labels",
             beta_vae,
             {"beta": float(beta)},
-            results=(f"cross_validation/sprites_beta_vae_{beta}-*.json",),
         )
         for beta in (1, 2, 4, 8)
     },
@@ -226,7 +210,6 @@ RECIPES = {
             "Retrieval of held-out classes, class oracle",
             retrieval,
             values,
-            results=(f"cross_validation/sprites_retrieval_{name}-*.json",),
         )
         for name, values in sections.retrieval_losses(num_dims=8).items()
     },
@@ -234,7 +217,5 @@ RECIPES = {
         "Retrieval of held-out classes by prototypical networks",
         retrieval,
         sections.PROTOTYPICAL_RETRIEVAL,
-        results=("cross_validation/sprites_retrieval_prototypical-*.json",),
     ),
 }
-RECIPES = sections.with_results(RECIPES, "equal_budgets/{}-*.json")

@@ -56,6 +56,3 @@ RECIPES = {
     for name, (about, arguments) in omniglot_verification.METHODS.items()
     if name in NAMES
 }
-RECIPES = sections.with_results(
-    RECIPES, "verification/{}-seed_*.json", "equal_budgets/{}-*.json"
-)

@@ -82,15 +82,6 @@ def uncertainty(
     )
 
 
-def results(name: str) -> tuple[str, ...]:
-    """Where the results of a recipe are, if it was run."""
-    return (
-        f"uncertainty/{name}_seed_*.json",
-        f"out_of_distribution/{name}_seed_*.json",
-        f"searches/{name}-*.json",
-    )
-
-
 PROTOTYPICAL = sections.loss("PrototypicalLoss", num_support=5)
 METHODS = {
     "prototypical": (PROTOTYPICAL, False, "Prototypical networks"),
@@ -105,7 +96,6 @@ RECIPES = {
         f"{about} with an uncertainty head, {dim} dimensions",
         uncertainty,
         {**fields, "dim": dim, "method": method, "gaussian": gaussian},
-        results(f"uncertainty_{data}_dim_{dim}_{name}"),
     )
     for data, fields in (("image_folder", IMAGE_FOLDER), ("omniglot", OMNIGLOT))
     for dim in (2, 16, 64)
