@@ -1,5 +1,6 @@
 """Tables of recipes: names, independent configs, results, the list."""
 
+import inspect
 import json
 import pathlib
 import re
@@ -33,6 +34,13 @@ def test_a_name_is_in_one_table():
         )
     ]
     assert sorted(in_files) == list(RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_search_for_a_name_finds_its_table(name):
+    """Names are public: no function's name and no number makes one."""
+    source = inspect.getsource(sys.modules[RECIPES[name].make.__module__])
+    assert source.count(f'"{name}": ') == 1
 
 
 def test_a_recipe_makes_a_config_of_its_own_each_time():

@@ -148,58 +148,94 @@ def f_statistic(num_dims: int, dim: int = 500, **arguments):
     return config
 
 
-METHODS = sections.retrieval_losses(num_dims=20) | {
-    "prototypical": sections.PROTOTYPICAL_RETRIEVAL,
-    "learned_distance": {
+LOSSES = sections.retrieval_losses(num_dims=20)
+# Arguments of `retrieval`.
+RETRIEVAL = {
+    "omniglot_retrieval_binomial_deviance": LOSSES["binomial_deviance"],
+    "omniglot_retrieval_f_statistic": LOSSES["f_statistic"],
+    "omniglot_retrieval_histogram": LOSSES["histogram"],
+    "omniglot_retrieval_lifted_structure": LOSSES["lifted_structure"],
+    "omniglot_retrieval_triplet": LOSSES["triplet"],
+    "omniglot_retrieval_prototypical": sections.PROTOTYPICAL_RETRIEVAL,
+    "omniglot_retrieval_learned_distance": {
         "loss": sections.learned_distance(),
         "distance": "l2",
         "cluster": True,
     },
 }
-RECIPES = {
-    f"omniglot_retrieval_{name}": Recipe(
-        "Retrieval of characters that were never trained on",
-        retrieval,
-        values,
-    )
-    for name, values in METHODS.items()
-} | {
-    f"omniglot_{num_support}_shot_dim_{dim}_{method.__name__}"
-    + ("_corrupted" if corrupted else ""): Recipe(
-        f"{about}, {num_support} supports, {dim} dimensions, "
-        + ("partly corrupted" if corrupted else "clean"),
-        method,
-        {"num_support": num_support, "dim": dim, "corrupted": corrupted},
-    )
-    for num_support in (1, 5)
-    for dim, corrupted in ((2, False), (2, True), (64, False))
-    for method, about in (
-        (stochastic_prototypes, "Stochastic prototypes"),
-        (prototypical, "Prototypical networks"),
-    )
+# The `num_dims` of the F-statistic loss.
+NUM_DIMS = {
+    "omniglot_retrieval_f_statistic_1_of_500": 1,
+    "omniglot_retrieval_f_statistic_3_of_500": 3,
+    "omniglot_retrieval_f_statistic_10_of_500": 10,
+    "omniglot_retrieval_f_statistic_35_of_500": 35,
+    "omniglot_retrieval_f_statistic_70_of_500": 70,
+    "omniglot_retrieval_f_statistic_150_of_500": 150,
+    "omniglot_retrieval_f_statistic_300_of_500": 300,
+    "omniglot_retrieval_f_statistic_500_of_500": 500,
 }
-RECIPES["omniglot_5_shot_dim_2_full_covariance"] = Recipe(
-    "Stochastic prototypes with full covariance, 5 supports, 2 dimensions",
-    full_covariance,
-    {"num_support": 5, "dim": 2, "corrupted": False},
+ABOUT = {
+    stochastic_prototypes: "Stochastic prototypes",
+    prototypical: "Prototypical networks",
+    full_covariance: "Stochastic prototypes with full covariance",
+}
+# Of each method: supports, dimensions, whether some images are corrupted.
+FEW_SHOT = {
+    stochastic_prototypes: {
+        "omniglot_1_shot_dim_2_stochastic_prototypes": (1, 2, False),
+        "omniglot_1_shot_dim_2_stochastic_prototypes_corrupted": (1, 2, True),
+        "omniglot_1_shot_dim_64_stochastic_prototypes": (1, 64, False),
+        "omniglot_5_shot_dim_2_stochastic_prototypes": (5, 2, False),
+        "omniglot_5_shot_dim_2_stochastic_prototypes_corrupted": (5, 2, True),
+        "omniglot_5_shot_dim_64_stochastic_prototypes": (5, 64, False),
+    },
+    prototypical: {
+        "omniglot_1_shot_dim_2_prototypical": (1, 2, False),
+        "omniglot_1_shot_dim_2_prototypical_corrupted": (1, 2, True),
+        "omniglot_1_shot_dim_64_prototypical": (1, 64, False),
+        "omniglot_5_shot_dim_2_prototypical": (5, 2, False),
+        "omniglot_5_shot_dim_2_prototypical_corrupted": (5, 2, True),
+        "omniglot_5_shot_dim_64_prototypical": (5, 64, False),
+    },
+    full_covariance: {"omniglot_5_shot_dim_2_full_covariance": (5, 2, False)},
+}
+RECIPES = (
+    {
+        name: Recipe(
+            "Retrieval of characters that were never trained on",
+            retrieval,
+            values,
+        )
+        for name, values in RETRIEVAL.items()
+    }
+    | {
+        name: Recipe(
+            f"F-statistic loss, {num_dims} of 500 dimensions separate a pair",
+            f_statistic,
+            {"num_dims": num_dims},
+        )
+        for name, num_dims in NUM_DIMS.items()
+    }
+    | {
+        "omniglot_retrieval_f_statistic_merge": Recipe(
+            "Inverted F-statistic loss: merges classes in 70 of 500 dimensions",
+            f_statistic,
+            {"num_dims": 70, "direction": "merge"},
+        ),
+        "omniglot_retrieval_f_statistic_welch": Recipe(
+            "F-statistic loss by Welch's test, 70 of 500 dimensions",
+            f_statistic,
+            {"num_dims": 70, "equal_variance": False},
+        ),
+    }
+    | {
+        name: Recipe(
+            f"{ABOUT[method]}, {num_support}-shot, {dim} dimensions, "
+            + ("partly corrupted" if corrupted else "clean"),
+            method,
+            {"num_support": num_support, "dim": dim, "corrupted": corrupted},
+        )
+        for method, table in FEW_SHOT.items()
+        for name, (num_support, dim, corrupted) in table.items()
+    }
 )
-NUM_DIMS = (1, 3, 10, 35, 70, 150, 300, 500)
-RECIPES |= {
-    f"omniglot_retrieval_f_statistic_{num_dims}_of_500": Recipe(
-        f"F-statistic loss, {num_dims} of 500 dimensions separate a pair",
-        f_statistic,
-        {"num_dims": num_dims},
-    )
-    for num_dims in NUM_DIMS
-} | {
-    "omniglot_retrieval_f_statistic_merge": Recipe(
-        "Inverted F-statistic loss: merges classes in 70 of 500 dimensions",
-        f_statistic,
-        {"num_dims": 70, "direction": "merge"},
-    ),
-    "omniglot_retrieval_f_statistic_welch": Recipe(
-        "F-statistic loss by Welch's test, 70 of 500 dimensions",
-        f_statistic,
-        {"num_dims": 70, "equal_variance": False},
-    ),
-}

@@ -82,22 +82,45 @@ def uncertainty(
     )
 
 
-PROTOTYPICAL = sections.loss("PrototypicalLoss", num_support=5)
-METHODS = {
-    "prototypical": (PROTOTYPICAL, False, "Prototypical networks"),
-    "stochastic_prototypes": (
-        sections.stochastic_prototypes(num_support=5),
-        True,
-        "Stochastic prototypes",
-    ),
+# Data and dimensions of the embedding.
+PROTOTYPICAL = {
+    "uncertainty_image_folder_dim_2_prototypical": (IMAGE_FOLDER, 2),
+    "uncertainty_image_folder_dim_16_prototypical": (IMAGE_FOLDER, 16),
+    "uncertainty_image_folder_dim_64_prototypical": (IMAGE_FOLDER, 64),
+    "uncertainty_omniglot_dim_2_prototypical": (OMNIGLOT, 2),
+    "uncertainty_omniglot_dim_16_prototypical": (OMNIGLOT, 16),
+    "uncertainty_omniglot_dim_64_prototypical": (OMNIGLOT, 64),
+}
+STOCHASTIC_PROTOTYPES = {
+    "uncertainty_image_folder_dim_2_stochastic_prototypes": (IMAGE_FOLDER, 2),
+    "uncertainty_image_folder_dim_16_stochastic_prototypes": (IMAGE_FOLDER, 16),
+    "uncertainty_image_folder_dim_64_stochastic_prototypes": (IMAGE_FOLDER, 64),
+    "uncertainty_omniglot_dim_2_stochastic_prototypes": (OMNIGLOT, 2),
+    "uncertainty_omniglot_dim_16_stochastic_prototypes": (OMNIGLOT, 16),
+    "uncertainty_omniglot_dim_64_stochastic_prototypes": (OMNIGLOT, 64),
 }
 RECIPES = {
-    f"uncertainty_{data}_dim_{dim}_{name}": Recipe(
-        f"{about} with an uncertainty head, {dim} dimensions",
+    name: Recipe(
+        f"Prototypical networks with an uncertainty head, {dim} dimensions",
         uncertainty,
-        {**fields, "dim": dim, "method": method, "gaussian": gaussian},
+        {
+            **data,
+            "dim": dim,
+            "method": sections.loss("PrototypicalLoss", num_support=5),
+            "gaussian": False,
+        },
     )
-    for data, fields in (("image_folder", IMAGE_FOLDER), ("omniglot", OMNIGLOT))
-    for dim in (2, 16, 64)
-    for name, (method, gaussian, about) in METHODS.items()
+    for name, (data, dim) in PROTOTYPICAL.items()
+} | {
+    name: Recipe(
+        f"Stochastic prototypes with an uncertainty head, {dim} dimensions",
+        uncertainty,
+        {
+            **data,
+            "dim": dim,
+            "method": sections.stochastic_prototypes(num_support=5),
+            "gaussian": True,
+        },
+    )
+    for name, (data, dim) in STOCHASTIC_PROTOTYPES.items()
 }
