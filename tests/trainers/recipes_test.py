@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import sys
+import textwrap
 
 import pytest
 
@@ -164,6 +165,32 @@ def test_an_installed_package_does_not_know_what_was_run(
         "Recipes by data set: name, method",
         *listed(("", "", "")),
     ]
+
+
+def indented_blocks(page):
+    """The code of a page: lines indented by four, in blocks."""
+    blocks = re.findall(r"(?:^(?: {4}.*)?\n)+", page, re.MULTILINE)
+    return [textwrap.dedent(block).strip("\n") for block in blocks]
+
+
+def test_the_code_of_the_readme(tmp_path):
+    folder = pathlib.Path(train.__file__).parent / "recipes"
+    blocks = indented_blocks((folder / "README.md").read_text())
+    (entry,) = (block for block in blocks if block.startswith("RECIPES"))
+    entry = "\n".join(entry.splitlines()[1:-1])
+    assert f"\n{entry}\n" in (folder / "mnist.py").read_text()
+    (own,) = (block for block in blocks if "def get_config" in block)
+    (longer,) = (block for block in blocks if block.startswith("config."))
+    file = tmp_path / "mine.py"
+    file.write_text(own)
+    assert load_recipe(str(file)).batches.arguments["num_classes"] == 10
+    *start, end = own.splitlines()
+    lines = [*start, *textwrap.indent(longer, "    ").splitlines(), end]
+    file.write_text("\n".join(lines))
+    run = load_recipe(str(file))
+    rate = run.optimizer.arguments["learning_rate"]
+    assert run.training.num_epochs == 10
+    assert rate.arguments["decay_steps"] == 100 * 10
 
 
 def test_a_file_of_a_user_s_own_builds_on_the_tables(tmp_path):

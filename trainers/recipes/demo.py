@@ -6,6 +6,7 @@ about a minute on two cores.
     python -m trainers.train --config demo --workdir runs/demo
 
 It is `n_digit_2_dim_2_stochastic_prototypes` on smaller images, in 2,000 steps.
+The method is Scott, Ridgeway & Mozer 2019; this training is not in the paper.
 """
 
 from trainers.recipes import sections
