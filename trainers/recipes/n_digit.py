@@ -18,12 +18,14 @@ Accuracy against the number of samples in training:
 `--config.num_epochs=10 --config.optimizer.learning_rate.decay_steps=2000`. The
 naive sampler may need `--config.encoder.initial_variance=0.05` to learn.
 
-Our copy of the paper's text has lost the number of supports and queries in
-training, the learning rate and the length of training. Learning rate and
-schedule were chosen on validation data: the trials are in the last table of
-docs/results/n_digit.md, and in docs/tuning.md. Adam, 5 supports, 5 queries and
-8,000 episodes were not compared with other values on this data.
-`benchmarks/prototype_choices.py` compares 5 with 2 supports on other digits.
+We do not know the paper's number of supports and queries in training, its
+learning rate, its length of training and its probability of corruption. Our
+learning rate and schedule were chosen on validation data: the trials are in the
+last table of docs/results/n_digit.md, and in docs/tuning.md. Adam, 5 supports,
+5 queries and 8,000 episodes were not compared with other values on this data.
+Corruption of 0.2 is our assumption (docs/results/n_digit.md compares it with
+0.5). `benchmarks/prototype_choices.py` compares 5 with 2 supports on other
+digits.
 
 Departures from the paper: a fixed number of episodes with cosine decay, instead
 of halving the learning rate until early stopping; with two digits, 5 supports

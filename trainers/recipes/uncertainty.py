@@ -1,8 +1,8 @@
-"""An uncertainty for every method: does it hold beyond digits?
+"""Trains an `UncertaintyHead` beside an embedding; tests it on damaged images.
 
-The embedding of images of held-out classes, and an `UncertaintyHead` that is
-trained beside it. Batches contain varied damage (`degrade_randomly`); blur and
-noise are left out of training and test what the uncertainty does not know.
+The test images are of held-out classes. Batches contain varied damage
+(`degrade_randomly`) without blur and noise. The test also has blur and noise,
+which the head does not know.
 
 `uncertainty_image_folder_*` needs a folder of images of one size, in
 `--config.dataset=image_folder:PATH`: a network of four blocks for 32 x 32
