@@ -134,6 +134,18 @@ def test_snippet_of_the_journey_of_a_batch_prints_what_the_page_says(capsys):
     assert [int(number) for number in files] == list(range(1, 11))
 
 
+def test_the_journey_of_a_batch_has_the_order_of_the_callbacks():
+    """TensorBoard logs the rate of an epoch before the plateau lowers it."""
+    page = (ROOT / "docs/journey_of_a_batch.md").read_text()
+    rows = re.findall(r"(?m)^\d\. (?:The )?(\w+)", page)
+    assert rows == ["evaluator", "TensorBoard", "plateau", "checkpoint"]
+    code = (ROOT / "trainers/fit.py").read_text()
+    made = code.partition("    callbacks = [")[2].partition("    ]")[0]
+    order = ("held_out,", "*watch(", "*_plateau(", "saver,\n")
+    places = [made.index(name) for name in order]
+    assert places == sorted(places)
+
+
 def test_first_snippet_is_ten_lines():
     code = python_blocks(ROOT / "README.md")[0].splitlines()
     assert sum(bool(s) and "import " not in s for s in code) <= 10

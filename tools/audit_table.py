@@ -180,12 +180,12 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
         "verification of held-out characters of Omniglot, and of Tiny ImageNet",
         (
             *(
-                f"verification/omniglot_verification_{method}-seed_*.json"
-                for method in omniglot_verification.METHODS
+                f"verification/{name}-seed_*.json"
+                for name in omniglot_verification.RECIPES
             ),
             *(
-                f"verification/tiny_images_{method}-seed_*.json"
-                for method in tiny_images.NAMES
+                f"verification/{name}-seed_*.json"
+                for name in tiny_images.RECIPES
             ),
         ),
     ),

@@ -10,5 +10,5 @@ uses only those below it:
 - `data`: examples, splits, folds, features.
 - `workdirs`: the folder of a run.
 - `config`: the typed form of a run.
-- `recipes`: one table per published experiment. `terminal`: what is printed.
+- `recipes`: one table per experiment. `terminal`: what is printed.
 """

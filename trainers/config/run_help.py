@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from trainers.config.field_types import type_of_value
+from trainers.config.load import recipe_name
 from trainers.config.places import PLACES
 from trainers.config.places import place_of
 from trainers.config.run import Part
@@ -18,6 +19,8 @@ from trainers.config.run_fields import join
 from trainers.config.run_fields import type_text
 from trainers.config.signatures import REQUIRED
 from trainers.config.signatures import settable
+from trainers.recipes import every_recipe
+from trainers.terminal import command_names
 
 
 class Line(NamedTuple):
@@ -30,11 +33,16 @@ class Line(NamedTuple):
 
 
 def help_of_run(recipe: str, run: Run) -> str:
-    """Returns every field of a run with type, value and help."""
+    """Returns every field of a run with type, value and help.
+
+    A recipe of a table comes with its description, and the command that prints
+    the docstring of its module.
+    """
     texts = [
+        *_about(recipe),
         f"The fields of {recipe!r} with their current values. Set a field with "
         "--config.FIELD=VALUE; texts, numbers and tuples are written as in "
-        "Python. A part without a name is not used."
+        "Python. A part without a name is not used.",
     ]
     for field in dataclasses.fields(run):
         texts.append(f"{field.name}: {field.metadata['help']}")
@@ -49,6 +57,18 @@ def help_of_run(recipe: str, run: Run) -> str:
         text if text.startswith(" ") else f"\n{textwrap.fill(text, 79)}\n"
         for text in texts
     ).strip()
+
+
+def _about(recipe: str) -> list[str]:
+    found = every_recipe().get(recipe_name(recipe))
+    if found is None:
+        return []
+    command = command_names.module_command("pydoc")
+    return [
+        f"{found.about}. This prints more about it, with its departures from "
+        "a paper, if any:",
+        f"  {command} {found.make.__module__}",
+    ]
 
 
 def lines_of_section(section, prefix: str) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""Recipes: one file per published experiment, each with a table `RECIPES`."""
+"""Recipes: one file per experiment, each with a table `RECIPES`."""
 
 import functools
 import importlib

@@ -61,20 +61,11 @@ RECIPES = {
                 **sections.speaker_classifier(sections.X_VECTOR_DIM)
             )
         },
-        results=(
-            "verification/an4_learned_distance-seed_*.json",
-            "distance_depth/an4-depth_*.json",
-            "searches/an4_learned_distance-an4.json",
-            "trust/an4_learned_distance.json",
-        ),
     ),
     "an4_learned_distance_without_auxiliary": Recipe(
         "Learned distance without the classifier",
         speakers,
         {"method": sections.learned_distance()},
-        results=(
-            "verification/an4_learned_distance_without_auxiliary-seed_*.json",
-        ),
     ),
     "an4_triplet_classifier": Recipe(
         "Triplet loss with a classifier, the paper's baseline",
@@ -87,16 +78,10 @@ RECIPES = {
             ),
             "score": "cosine",
         },
-        results=("verification/an4_triplet_classifier-seed_*.json",),
     ),
     "an4_triplet": Recipe(
         "Triplet loss, the baseline",
         speakers,
         {"method": sections.TRIPLET_BASELINE},
-        results=(
-            "verification/an4_triplet-seed_*.json",
-            "trust/an4_triplet.json",
-        ),
     ),
 }
-RECIPES = sections.with_results(RECIPES, "equal_budgets/{}-*.json")

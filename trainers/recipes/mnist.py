@@ -89,15 +89,11 @@ RECIPES = {
         "Learned distance in a plane, all ten digits",
         plane,
         {"method": sections.learned_distance()},
-        results=("verification/mnist_learned_distance-seed_*.json",),
     ),
     "mnist_unseen_digits_learned_distance": Recipe(
         "Learned distance, digits that were never trained on",
         unseen_digits,
         {"method": sections.learned_distance()},
-        results=(
-            "verification/mnist_unseen_digits_learned_distance-seed_*.json",
-        ),
     ),
     "mnist_unseen_digits_fine_tuned": Recipe(
         "Learned distance of Omniglot's characters, fine-tuned to digits",
@@ -107,12 +103,10 @@ RECIPES = {
             "learning_rate": 1e-4,
             "initial_weights": "runs/omniglot_retrieval_learned_distance",
         },
-        results=("verification/mnist_unseen_digits_fine_tuned-seed_*.json",),
     ),
     "mnist_unseen_digits_triplet": Recipe(
         "Triplet loss, the baseline, digits that were never trained on",
         unseen_digits,
         {"method": sections.TRIPLET_BASELINE},
-        results=("verification/mnist_unseen_digits_triplet-seed_*.json",),
     ),
 }

@@ -15,17 +15,16 @@ queries. The rows of Table D.1 are
 
 in `test` (5 classes) and `test_20_class_{1,5}_shot`.
 
-Our copy of the paper's text has lost the sizes of episodes, the probability of
-corruption, the number of test episodes, the learning rate and the length of
-training. Sizes of episodes are those in Snell et al. 2017. The learning rate is
-5e-3 in all of these recipes. In a search of six trials for each method, with
-one support in two dimensions, the best rate was 1.0 points better or less
-(docs/results/omniglot.md).
-Departures from the paper: 5,000 episodes with cosine decay, instead of halving
-the learning rate until early stopping, and gradients clipped to a norm of 10.
-An episode of 60 classes takes 0.3 s on
-one core with 1 support and 0.5 s with 5, so a training takes about 25 or 40
-minutes on one core with every method.
+We do not know the paper's sizes of episodes, its probability of corruption, its
+number of test episodes, its learning rate and its length of training. Our sizes
+of episodes are those in Snell et al. 2017. Probability, number and length are
+our assumptions. The learning rate is 5e-3 in all of these recipes. In a search
+of six trials for each method, with one support in two dimensions, the best rate
+was 1.0 points better or less (docs/results/omniglot.md). Departures from the
+paper: 5,000 episodes with cosine decay, instead of halving the learning rate
+until early stopping, and gradients clipped to a norm of 10. An episode of 60
+classes takes 0.3 s on one core with 1 support and 0.5 s with 5, so a training
+takes about 25 or 40 minutes on one core with every method.
 
 `omniglot_retrieval_*` are not in the papers. They use the papers' protocol on a
 public data set. The classes are the 1,623 characters of both parts of Omniglot,
@@ -42,8 +41,6 @@ dimensions of Ridgeway & Mozer 2018, who say that the choice hardly matters;
 `_merge` and `_welch` are variants of the loss. Departure from their paper:
 batches are sampled independently, instead of epochs without replacement.
 """
-
-import dataclasses
 
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
@@ -150,143 +147,94 @@ def f_statistic(num_dims: int, dim: int = 500, **arguments):
     return config
 
 
-def few_shot_results(num_support: int, dim: int, method: str):
-    """Where the results of a few-shot recipe are, if it was run."""
-    name = f"omniglot_{num_support}_shot_dim_{dim}_{method}"
-    folders = "omniglot", "out_of_distribution"
-    return (
-        *(f"{folder}/{name}_seed_*.json" for folder in folders),
-        f"searches/{name}-*.json",
-    )
-
-
-METHODS = sections.retrieval_losses(num_dims=20) | {
-    "prototypical": sections.PROTOTYPICAL_RETRIEVAL,
-    "learned_distance": {
+LOSSES = sections.retrieval_losses(num_dims=20)
+# Arguments of `retrieval`.
+RETRIEVAL = {
+    "omniglot_retrieval_binomial_deviance": LOSSES["binomial_deviance"],
+    "omniglot_retrieval_f_statistic": LOSSES["f_statistic"],
+    "omniglot_retrieval_histogram": LOSSES["histogram"],
+    "omniglot_retrieval_lifted_structure": LOSSES["lifted_structure"],
+    "omniglot_retrieval_triplet": LOSSES["triplet"],
+    "omniglot_retrieval_prototypical": sections.PROTOTYPICAL_RETRIEVAL,
+    "omniglot_retrieval_learned_distance": {
         "loss": sections.learned_distance(),
         "distance": "l2",
         "cluster": True,
     },
 }
-RECIPES = {
-    f"omniglot_retrieval_{name}": Recipe(
-        "Retrieval of characters that were never trained on",
-        retrieval,
-        values,
-        results=(f"cross_validation/omniglot_retrieval_{name}-*.json",),
-    )
-    for name, values in METHODS.items()
-} | {
-    f"omniglot_{num_support}_shot_dim_{dim}_{method.__name__}"
-    + ("_corrupted" if corrupted else ""): Recipe(
-        f"{about}, {num_support} supports, {dim} dimensions, "
-        + ("partly corrupted" if corrupted else "clean"),
-        method,
-        {"num_support": num_support, "dim": dim, "corrupted": corrupted},
-        few_shot_results(
-            num_support, dim, method.__name__ + "_corrupted" * corrupted
-        ),
-    )
-    for num_support in (1, 5)
-    for dim, corrupted in ((2, False), (2, True), (64, False))
-    for method, about in (
-        (stochastic_prototypes, "Stochastic prototypes"),
-        (prototypical, "Prototypical networks"),
-    )
+# The `num_dims` of the F-statistic loss.
+NUM_DIMS = {
+    "omniglot_retrieval_f_statistic_1_of_500": 1,
+    "omniglot_retrieval_f_statistic_3_of_500": 3,
+    "omniglot_retrieval_f_statistic_10_of_500": 10,
+    "omniglot_retrieval_f_statistic_35_of_500": 35,
+    "omniglot_retrieval_f_statistic_70_of_500": 70,
+    "omniglot_retrieval_f_statistic_150_of_500": 150,
+    "omniglot_retrieval_f_statistic_300_of_500": 300,
+    "omniglot_retrieval_f_statistic_500_of_500": 500,
 }
-RECIPES["omniglot_5_shot_dim_2_full_covariance"] = Recipe(
-    "Stochastic prototypes with full covariance, 5 supports, 2 dimensions",
-    full_covariance,
-    {"num_support": 5, "dim": 2, "corrupted": False},
-    few_shot_results(5, 2, "full_covariance"),
-)
-NUM_DIMS = (1, 3, 10, 35, 70, 150, 300, 500)
-RECIPES |= {
-    f"omniglot_retrieval_f_statistic_{num_dims}_of_500": Recipe(
-        f"F-statistic loss, {num_dims} of 500 dimensions separate a pair",
-        f_statistic,
-        {"num_dims": num_dims},
-        results=(
-            "cross_validation/omniglot_retrieval_f_statistic_"
-            f"{num_dims}_of_500-*.json",
-        ),
-    )
-    for num_dims in NUM_DIMS
-} | {
-    "omniglot_retrieval_f_statistic_merge": Recipe(
-        "Inverted F-statistic loss: merges classes in 70 of 500 dimensions",
-        f_statistic,
-        {"num_dims": 70, "direction": "merge"},
-        results=(
-            "cross_validation/omniglot_retrieval_f_statistic_merge-*.json",
-        ),
-    ),
-    "omniglot_retrieval_f_statistic_welch": Recipe(
-        "F-statistic loss by Welch's test, 70 of 500 dimensions",
-        f_statistic,
-        {"num_dims": 70, "equal_variance": False},
-        results=(
-            "cross_validation/omniglot_retrieval_f_statistic_welch-*.json",
-        ),
-    ),
+ABOUT = {
+    stochastic_prototypes: "Stochastic prototypes",
+    prototypical: "Prototypical networks",
+    full_covariance: "Stochastic prototypes with full covariance",
 }
-# Results of the studies of trust, of accepted answers, and of a served gallery.
-STUDIES = {
-    "omniglot_retrieval_binomial_deviance": (
-        "accepted/omniglot_binomial_deviance",
-        "trust/omniglot_binomial_deviance",
-    ),
-    "omniglot_retrieval_f_statistic": (
-        "accepted/omniglot_f_statistic",
-        "trust/omniglot_f_statistic",
-    ),
-    "omniglot_retrieval_histogram": (
-        "accepted/omniglot_histogram",
-        "trust/omniglot_histogram",
-    ),
-    "omniglot_retrieval_learned_distance": (
-        "accepted/omniglot_hedged_instances",
-        "trust/omniglot_hedged_instances",
-        "accepted/omniglot_learned_distance",
-        "trust/omniglot_learned_distance",
-        "accepted/omniglot_soft_contrastive",
-        "trust/omniglot_soft_contrastive",
-    ),
-    "omniglot_retrieval_lifted_structure": (
-        "accepted/omniglot_lifted_structure",
-        "trust/omniglot_lifted_structure",
-    ),
-    "omniglot_retrieval_triplet": (
-        "accepted/omniglot_contrastive",
-        "trust/omniglot_contrastive",
-        "accepted/omniglot_triplet",
-        "trust/omniglot_triplet",
-    ),
-    "omniglot_5_shot_dim_2_full_covariance": (
-        "accepted/omniglot_full_covariance",
-        "trust/omniglot_full_covariance",
-    ),
-    "omniglot_5_shot_dim_64_prototypical": (
-        "accepted/omniglot_prototypical",
-        "trust/omniglot_prototypical",
-    ),
-    "omniglot_5_shot_dim_64_stochastic_prototypes": (
-        "accepted/omniglot_stochastic_prototypes",
-        "trust/omniglot_stochastic_prototypes",
-        "open_set/omniglot_stochastic_prototypes",
-    ),
+# Of each method: supports, dimensions, whether some images are corrupted.
+FEW_SHOT = {
+    stochastic_prototypes: {
+        "omniglot_1_shot_dim_2_stochastic_prototypes": (1, 2, False),
+        "omniglot_1_shot_dim_2_stochastic_prototypes_corrupted": (1, 2, True),
+        "omniglot_1_shot_dim_64_stochastic_prototypes": (1, 64, False),
+        "omniglot_5_shot_dim_2_stochastic_prototypes": (5, 2, False),
+        "omniglot_5_shot_dim_2_stochastic_prototypes_corrupted": (5, 2, True),
+        "omniglot_5_shot_dim_64_stochastic_prototypes": (5, 64, False),
+    },
+    prototypical: {
+        "omniglot_1_shot_dim_2_prototypical": (1, 2, False),
+        "omniglot_1_shot_dim_2_prototypical_corrupted": (1, 2, True),
+        "omniglot_1_shot_dim_64_prototypical": (1, 64, False),
+        "omniglot_5_shot_dim_2_prototypical": (5, 2, False),
+        "omniglot_5_shot_dim_2_prototypical_corrupted": (5, 2, True),
+        "omniglot_5_shot_dim_64_prototypical": (5, 64, False),
+    },
+    full_covariance: {"omniglot_5_shot_dim_2_full_covariance": (5, 2, False)},
 }
-RECIPES |= {
-    name: dataclasses.replace(
-        RECIPES[name],
-        results=(
-            *RECIPES[name].results,
-            *(f"{path}.json" for path in paths),
+RECIPES = (
+    {
+        name: Recipe(
+            "Retrieval of characters that were never trained on",
+            retrieval,
+            values,
+        )
+        for name, values in RETRIEVAL.items()
+    }
+    | {
+        name: Recipe(
+            f"F-statistic loss, {num_dims} of 500 dimensions separate a pair",
+            f_statistic,
+            {"num_dims": num_dims},
+        )
+        for name, num_dims in NUM_DIMS.items()
+    }
+    | {
+        "omniglot_retrieval_f_statistic_merge": Recipe(
+            "Inverted F-statistic loss: merges classes in 70 of 500 dimensions",
+            f_statistic,
+            {"num_dims": 70, "direction": "merge"},
         ),
-    )
-    for name, paths in STUDIES.items()
-}
-RECIPES |= sections.with_results(
-    {name: r for name, r in RECIPES.items() if "_retrieval_" in name},
-    "equal_budgets/{}-*.json",
+        "omniglot_retrieval_f_statistic_welch": Recipe(
+            "F-statistic loss by Welch's test, 70 of 500 dimensions",
+            f_statistic,
+            {"num_dims": 70, "equal_variance": False},
+        ),
+    }
+    | {
+        name: Recipe(
+            f"{ABOUT[method]}, {num_support}-shot, {dim} dimensions, "
+            + ("partly corrupted" if corrupted else "clean"),
+            method,
+            {"num_support": num_support, "dim": dim, "corrupted": corrupted},
+        )
+        for method, table in FEW_SHOT.items()
+        for name, (num_support, dim, corrupted) in table.items()
+    }
 )

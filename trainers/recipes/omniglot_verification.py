@@ -31,12 +31,9 @@ from trainers.recipes.recipe import Recipe
 
 TRIPLET = sections.TRIPLET_BASELINE["loss"]
 CLASSIFIER = {"auxiliary": "additive_margin"}
-LOSSES = {
-    "lifted_structure": {"name": "LiftedStructureLoss"},
-    "binomial_deviance": {"name": "BinomialDevianceLoss"},
-    "histogram": {"name": "HistogramLoss"},
-    "triplet": TRIPLET,
-}
+LIFTED_STRUCTURE = {"name": "LiftedStructureLoss"}
+BINOMIAL_DEVIANCE = {"name": "BinomialDevianceLoss"}
+HISTOGRAM = {"name": "HistogramLoss"}
 
 
 def verification(method: dict, score: str = ""):
@@ -59,59 +56,78 @@ def symmetric() -> dict:
     return method
 
 
-def on_top(loss: dict, train_encoder: bool, **classifier) -> dict:
-    """A distance of embeddings that another loss trains."""
-    return sections.learned_distance(
-        encoder_loss=loss, train_encoder=train_encoder, **classifier
+def frozen(loss: dict) -> Recipe:
+    """A distance of embeddings that only another loss trains."""
+    return Recipe(
+        f"Learned distance of frozen embeddings: {loss['name']}",
+        verification,
+        {
+            "method": sections.learned_distance(
+                encoder_loss=loss, train_encoder=False
+            )
+        },
     )
 
 
-# A description and the arguments of `verification`.
-METHODS = {
-    "learned_distance": (
+def joint(loss: dict) -> Recipe:
+    """A distance that trains the embeddings together with another loss."""
+    return Recipe(
+        f"Learned distance of joint embeddings: {loss['name']}",
+        verification,
+        {
+            "method": sections.learned_distance(
+                encoder_loss=loss, train_encoder=True
+            )
+        },
+    )
+
+
+RECIPES = {
+    "omniglot_verification_learned_distance": Recipe(
         "Learned distance with an additive-margin classifier",
+        verification,
         {"method": sections.learned_distance(**CLASSIFIER)},
     ),
-    "without_classifier": (
+    "omniglot_verification_without_classifier": Recipe(
         "Learned distance without the classifier",
+        verification,
         {"method": sections.learned_distance()},
     ),
-    "alternating": (
+    "omniglot_verification_alternating": Recipe(
         "Learned distance and encoder in turns, classifier",
+        verification,
         {
             "method": sections.learned_distance(
                 updates="alternating", **CLASSIFIER
             )
         },
     ),
-    "symmetric": (
+    "omniglot_verification_symmetric": Recipe(
         "Symmetric learned distance, classifier",
+        verification,
         {"method": symmetric()},
     ),
-    "triplet": (
+    "omniglot_verification_triplet": Recipe(
         "Triplet loss, scored by the cosine",
+        verification,
         {"method": sections.TRIPLET_BASELINE},
     ),
-    "triplet_classifier": (
+    "omniglot_verification_triplet_classifier": Recipe(
         "Triplet loss with a classifier, the paper's baseline",
+        verification,
         {
-            "method": on_top(TRIPLET, train_encoder=False, **CLASSIFIER),
+            "method": sections.learned_distance(
+                encoder_loss=TRIPLET, train_encoder=False, **CLASSIFIER
+            ),
             "score": "cosine",
         },
     ),
-    **{
-        f"{name}_{kind}": (
-            f"Learned distance of {kind} embeddings: {loss['name']}",
-            {"method": on_top(loss, train_encoder=kind == "joint")},
-        )
-        for name, loss in LOSSES.items()
-        for kind in ("frozen", "joint")
-    },
+    "omniglot_verification_lifted_structure_frozen": frozen(LIFTED_STRUCTURE),
+    "omniglot_verification_lifted_structure_joint": joint(LIFTED_STRUCTURE),
+    "omniglot_verification_binomial_deviance_frozen": frozen(BINOMIAL_DEVIANCE),
+    "omniglot_verification_binomial_deviance_joint": joint(BINOMIAL_DEVIANCE),
+    "omniglot_verification_histogram_frozen": frozen(HISTOGRAM),
+    "omniglot_verification_histogram_joint": joint(HISTOGRAM),
+    "omniglot_verification_triplet_frozen": frozen(TRIPLET),
+    "omniglot_verification_triplet_joint": joint(TRIPLET),
 }
-RECIPES = {
-    f"omniglot_verification_{name}": Recipe(about, verification, arguments)
-    for name, (about, arguments) in METHODS.items()
-}
-RECIPES = sections.with_results(
-    RECIPES, "verification/{}-seed_*.json", "equal_budgets/{}-*.json"
-)

@@ -58,48 +58,61 @@ def _persons(image_shape: tuple[int, ...]) -> dict:
     }
 
 
-# With about the number of batches in an epoch of the losses of 10 images.
-DATA = {
-    "cuhk03": {
-        "dataset": "cuhk03/labeled",
-        "split": "train",
-        "encoder": _persons((160, 60, 3)),
-        "steps_per_epoch": 80,
-    },
-    "market1501": {
-        "dataset": "market1501/identity",
-        "split": "train+test",
-        "encoder": _persons((128, 64, 3)),
-        "steps_per_epoch": 200,
-    },
-    "cub200": {
-        "dataset": "caltech_birds2011_inception_features",
-        "split": "train+test",
-        "encoder": {"name": "bird_features_encoder", "dim": 500},
-        "steps_per_epoch": 100,
-    },
-}
 AUTHORS = {"form": "authors"}
-LOSSES = {
-    "cuhk03": sections.retrieval_losses(70, AUTHORS, AUTHORS),
-    "market1501": sections.retrieval_losses(63, AUTHORS, AUTHORS),
-    "cub200": sections.retrieval_losses(
-        3, {**AUTHORS, "negative_cost": 25.0}, AUTHORS
-    ),
+# `steps_per_epoch`: about the batches of an epoch of losses of 10 images.
+CUHK03 = {
+    "dataset": "cuhk03/labeled",
+    "split": "train",
+    "encoder": _persons((160, 60, 3)),
+    "steps_per_epoch": 80,
 }
-LOSSES["cuhk03"]["f_statistic"] |= {"num_per_class": 5, "patience": 50}
-LOSSES["market1501"]["f_statistic"] |= {
+CUHK03_LOSSES = sections.retrieval_losses(70, AUTHORS, AUTHORS)
+CUHK03_LOSSES["f_statistic"] |= {"num_per_class": 5, "patience": 50}
+MARKET = {
+    "dataset": "market1501/identity",
+    "split": "train+test",
+    "encoder": _persons((128, 64, 3)),
+    "steps_per_epoch": 200,
+}
+MARKET_LOSSES = sections.retrieval_losses(63, AUTHORS, AUTHORS)
+MARKET_LOSSES["f_statistic"] |= {
     "num_per_class": 5,
     "learning_rate": 2e-4,
     "patience": 50,
 }
-LOSSES["cub200"]["f_statistic"] |= {"num_per_class": 4, "learning_rate": 3e-4}
+CUB200 = {
+    "dataset": "caltech_birds2011_inception_features",
+    "split": "train+test",
+    "encoder": {"name": "bird_features_encoder", "dim": 500},
+    "steps_per_epoch": 100,
+}
+CUB200_LOSSES = sections.retrieval_losses(
+    3, {**AUTHORS, "negative_cost": 25.0}, AUTHORS
+)
+CUB200_LOSSES["f_statistic"] |= {"num_per_class": 4, "learning_rate": 3e-4}
+# The arguments of `retrieval`.
+VALUES = {
+    "cuhk03_binomial_deviance": CUHK03 | CUHK03_LOSSES["binomial_deviance"],
+    "cuhk03_f_statistic": CUHK03 | CUHK03_LOSSES["f_statistic"],
+    "cuhk03_histogram": CUHK03 | CUHK03_LOSSES["histogram"],
+    "cuhk03_lifted_structure": CUHK03 | CUHK03_LOSSES["lifted_structure"],
+    "cuhk03_triplet": CUHK03 | CUHK03_LOSSES["triplet"],
+    "market1501_binomial_deviance": MARKET | MARKET_LOSSES["binomial_deviance"],
+    "market1501_f_statistic": MARKET | MARKET_LOSSES["f_statistic"],
+    "market1501_histogram": MARKET | MARKET_LOSSES["histogram"],
+    "market1501_lifted_structure": MARKET | MARKET_LOSSES["lifted_structure"],
+    "market1501_triplet": MARKET | MARKET_LOSSES["triplet"],
+    "cub200_binomial_deviance": CUB200 | CUB200_LOSSES["binomial_deviance"],
+    "cub200_f_statistic": CUB200 | CUB200_LOSSES["f_statistic"],
+    "cub200_histogram": CUB200 | CUB200_LOSSES["histogram"],
+    "cub200_lifted_structure": CUB200 | CUB200_LOSSES["lifted_structure"],
+    "cub200_triplet": CUB200 | CUB200_LOSSES["triplet"],
+}
 RECIPES = {
-    f"{name}_{loss}": Recipe(
+    name: Recipe(
         "Retrieval of held-out classes, the released settings",
         retrieval,
-        {**data, **values},
+        values,
     )
-    for name, data in DATA.items()
-    for loss, values in LOSSES[name].items()
+    for name, values in VALUES.items()
 }

@@ -113,18 +113,18 @@ def _common(
 
 WITHOUT_CLASSIFIER = sections.learned_distance(num_layers=5)
 WITH_CLASSIFIER = sections.learned_distance(num_layers=5, auxiliary="softmax")
-DATA = {
-    "cub200": {
-        "dataset": "caltech_birds2011/disjoint_classes",
-        "num_images": 5_864,
-    },
-    "cars196": {"dataset": "cars196/disjoint_classes", "num_images": 8_054},
-    "products": {
-        "dataset": "stanford_online_products",
-        "num_images": 59_551,
-        "allow_fewer": True,  # 2 to 12 images a class
-    },
+CUB200 = {
+    "dataset": "caltech_birds2011/disjoint_classes",
+    "num_images": 5_864,
 }
+CARS196 = {"dataset": "cars196/disjoint_classes", "num_images": 8_054}
+PRODUCTS = {
+    "dataset": "stanford_online_products",
+    "num_images": 59_551,
+    "allow_fewer": True,  # 2 to 12 images a class
+}
+WITH = "Learned distance with a softmax classifier, new classes"
+WITHOUT = "Learned distance without the classifier, new classes"
 RECIPES = {
     "imagenet_learned_distance": Recipe(
         "Learned distance with a softmax classifier",
@@ -136,20 +136,22 @@ RECIPES = {
         imagenet,
         {"method": sections.TRIPLET_BASELINE},
     ),
-    **{
-        f"{name}_learned_distance": Recipe(
-            "Learned distance with a softmax classifier, new classes",
-            retrieval,
-            {**data, "method": WITH_CLASSIFIER},
-        )
-        for name, data in DATA.items()
-    },
-    **{
-        f"{name}_learned_distance_without_auxiliary": Recipe(
-            "Learned distance without the classifier, new classes",
-            retrieval,
-            {**data, "method": WITHOUT_CLASSIFIER},
-        )
-        for name, data in DATA.items()
-    },
+    "cub200_learned_distance": Recipe(
+        WITH, retrieval, {**CUB200, "method": WITH_CLASSIFIER}
+    ),
+    "cub200_learned_distance_without_auxiliary": Recipe(
+        WITHOUT, retrieval, {**CUB200, "method": WITHOUT_CLASSIFIER}
+    ),
+    "cars196_learned_distance": Recipe(
+        WITH, retrieval, {**CARS196, "method": WITH_CLASSIFIER}
+    ),
+    "cars196_learned_distance_without_auxiliary": Recipe(
+        WITHOUT, retrieval, {**CARS196, "method": WITHOUT_CLASSIFIER}
+    ),
+    "products_learned_distance": Recipe(
+        WITH, retrieval, {**PRODUCTS, "method": WITH_CLASSIFIER}
+    ),
+    "products_learned_distance_without_auxiliary": Recipe(
+        WITHOUT, retrieval, {**PRODUCTS, "method": WITHOUT_CLASSIFIER}
+    ),
 }

@@ -14,9 +14,6 @@ class Recipe:
         about: Description in one line.
         make: Function that returns an `ml_collections.ConfigDict`.
         values: The function's keyword arguments.
-        results: Its committed results: paths below `benchmarks/results`. A
-            path with `*` names any number of files, also none, so that a
-            new result needs no edit of the table.
 
     Example:
 
@@ -27,7 +24,6 @@ class Recipe:
     about: str
     make: Callable
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    results: tuple[str, ...] = ()
 
     def config(self):
         """Returns a new, unlocked `ml_collections.ConfigDict`."""

@@ -1,11 +1,8 @@
 """Parts of configs that several experiments share."""
 
-import dataclasses
-
 import ml_collections
 
 from trainers.recipes.learning_rates import cosine_decay
-from trainers.recipes.recipe import Recipe
 
 # Dimensions of the embedding for small data sets of speech.
 X_VECTOR_DIM = 64
@@ -24,25 +21,6 @@ def config(dataset: str, split: str = "train", **sections):
             **sections,
         }
     )
-
-
-def with_results(
-    recipes: dict[str, Recipe], *patterns: str
-) -> dict[str, Recipe]:
-    """Returns recipes with more places of results, in which `{}` is the name.
-
-    `*` is any text, and there need not be a file yet.
-    """
-    return {
-        name: dataclasses.replace(
-            recipe,
-            results=(
-                *recipe.results,
-                *(pattern.format(name) for pattern in patterns),
-            ),
-        )
-        for name, recipe in recipes.items()
-    }
 
 
 def loss(name: str, **arguments) -> dict:

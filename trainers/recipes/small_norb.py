@@ -40,18 +40,31 @@ def factor_oracle(loss: dict, num_per_value: int, learning_rate: float):
 
 
 RECIPES = {
-    f"small_norb_{name}": Recipe(
+    "small_norb_f_statistic": Recipe(
         "Disentangling, factor oracle",
         factor_oracle,
         {
-            "loss": loss,
-            "num_per_value": num_per_value,
-            "learning_rate": learning_rate,
+            "loss": sections.loss("FStatisticLoss", num_dims=2),
+            "num_per_value": 5,
+            "learning_rate": 2e-4,
         },
-    )
-    for name, loss, num_per_value, learning_rate in (
-        ("f_statistic", sections.loss("FStatisticLoss", num_dims=2), 5, 2e-4),
-        ("histogram", sections.loss("HistogramLoss"), 10, 1e-4),
-        ("triplet", sections.loss("TripletLoss", margin=0.1), 10, 1e-4),
-    )
+    ),
+    "small_norb_histogram": Recipe(
+        "Disentangling, factor oracle",
+        factor_oracle,
+        {
+            "loss": sections.loss("HistogramLoss"),
+            "num_per_value": 10,
+            "learning_rate": 1e-4,
+        },
+    ),
+    "small_norb_triplet": Recipe(
+        "Disentangling, factor oracle",
+        factor_oracle,
+        {
+            "loss": sections.loss("TripletLoss", margin=0.1),
+            "num_per_value": 10,
+            "learning_rate": 1e-4,
+        },
+    ),
 }

@@ -80,7 +80,6 @@ RECIPES = {
         "Learned distance with an additive-margin classifier",
         words,
         {"method": WITH_CLASSIFIER},
-        results=("verification/spoken_digit_learned_distance-seed_*.json",),
     ),
     "spoken_digit_learned_distance_babble": Recipe(
         "Learned distance with a classifier, also on copies with babble",
@@ -91,21 +90,15 @@ RECIPES = {
         "Learned distance without the classifier",
         words,
         {"method": WITHOUT_CLASSIFIER},
-        results=(
-            "verification/spoken_digit_learned_distance_without_auxiliary"
-            "-seed_*.json",
-        ),
     ),
     "spoken_digit_triplet": Recipe(
         "Triplet loss, the baseline",
         words,
         {"method": sections.TRIPLET_BASELINE},
-        results=("verification/spoken_digit_triplet-seed_*.json",),
     ),
     "spoken_digit_speakers": Recipe(
         "Learned distance between speakers, held-out words",
         speakers,
         {"method": WITH_CLASSIFIER},
-        results=("verification/spoken_digit_speakers-seed_*.json",),
     ),
 }

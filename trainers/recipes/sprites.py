@@ -144,31 +144,23 @@ OF_10_IMAGES = {
 HISTOGRAM = {"loss": sections.loss("HistogramLoss"), **OF_10_IMAGES}
 TRIPLET = {"loss": sections.loss("TripletLoss", margin=0.1), **OF_10_IMAGES}
 DROPOUT = {"dimension_dropout": DIMENSION_DROPOUT}
-
-
+LOSSES = sections.retrieval_losses(num_dims=8)
+RETRIEVAL = "Retrieval of held-out classes, class oracle"
 RECIPES = {
     "sprites_f_statistic": Recipe(
         "F-statistic loss, factor oracle",
         factor_oracle,
         {**F_STATISTIC, "num_steps": 8_000},
-        results=(
-            "cross_validation/sprites_f_statistic-*.json",
-            "searches/sprites_f_statistic-f_statistic.json",
-        ),
     ),
     "sprites_f_statistic_long": Recipe(
         "F-statistic loss, factor oracle, twice as many batches",
         factor_oracle,
         {**F_STATISTIC, "num_steps": 16_000},
-        results=("cross_validation/sprites_f_statistic_long-*.json",),
     ),
     "sprites_f_statistic_dimension_dropout": Recipe(
         "F-statistic loss, factor oracle, dropout of dimensions",
         factor_oracle,
         {**F_STATISTIC, "num_steps": 16_000, **DROPOUT},
-        results=(
-            "cross_validation/sprites_f_statistic_dimension_dropout-*.json",
-        ),
     ),
     "sprites_f_statistic_class_oracle": Recipe(
         "F-statistic loss, class oracle",
@@ -179,62 +171,62 @@ RECIPES = {
             "learning_rate": 2e-4,
             "num_steps": 4_000,
         },
-        results=("cross_validation/sprites_f_statistic_class_oracle-*.json",),
     ),
     "sprites_histogram": Recipe(
         "Histogram loss, factor oracle",
         factor_oracle,
         HISTOGRAM,
-        results=("cross_validation/sprites_histogram-*.json",),
     ),
     "sprites_histogram_dimension_dropout": Recipe(
         "Histogram loss, factor oracle, dropout of dimensions",
         factor_oracle,
         {**HISTOGRAM, **DROPOUT},
-        results=(
-            "cross_validation/sprites_histogram_dimension_dropout-*.json",
-        ),
     ),
     "sprites_triplet": Recipe(
         "Triplet loss, factor oracle",
         factor_oracle,
         TRIPLET,
-        results=("cross_validation/sprites_triplet-*.json",),
     ),
     "sprites_triplet_dimension_dropout": Recipe(
         "Triplet loss, factor oracle, dropout of dimensions",
         factor_oracle,
         {**TRIPLET, **DROPOUT},
-        results=("cross_validation/sprites_triplet_dimension_dropout-*.json",),
     ),
-    **{
-        f"sprites_beta_vae_{beta}": Recipe(
-            f"beta-VAE, beta = {beta}, no labels",
-            beta_vae,
-            {"beta": float(beta)},
-            results=(f"cross_validation/sprites_beta_vae_{beta}-*.json",),
-        )
-        for beta in (1, 2, 4, 8)
-    },
+    "sprites_beta_vae_1": Recipe(
+        "beta-VAE, beta = 1, no labels", beta_vae, {"beta": 1.0}
+    ),
+    "sprites_beta_vae_2": Recipe(
+        "beta-VAE, beta = 2, no labels", beta_vae, {"beta": 2.0}
+    ),
+    "sprites_beta_vae_4": Recipe(
+        "beta-VAE, beta = 4, no labels", beta_vae, {"beta": 4.0}
+    ),
+    "sprites_beta_vae_8": Recipe(
+        "beta-VAE, beta = 8, no labels", beta_vae, {"beta": 8.0}
+    ),
     "sprites_beta_vae": Recipe(
         "beta-VAE whose beta a search draws, no labels",
         beta_vae,
         {"beta": 1.0},
     ),
-    **{
-        f"sprites_retrieval_{name}": Recipe(
-            "Retrieval of held-out classes, class oracle",
-            retrieval,
-            values,
-            results=(f"cross_validation/sprites_retrieval_{name}-*.json",),
-        )
-        for name, values in sections.retrieval_losses(num_dims=8).items()
-    },
+    "sprites_retrieval_binomial_deviance": Recipe(
+        RETRIEVAL, retrieval, LOSSES["binomial_deviance"]
+    ),
+    "sprites_retrieval_f_statistic": Recipe(
+        RETRIEVAL, retrieval, LOSSES["f_statistic"]
+    ),
+    "sprites_retrieval_histogram": Recipe(
+        RETRIEVAL, retrieval, LOSSES["histogram"]
+    ),
+    "sprites_retrieval_lifted_structure": Recipe(
+        RETRIEVAL, retrieval, LOSSES["lifted_structure"]
+    ),
+    "sprites_retrieval_triplet": Recipe(
+        RETRIEVAL, retrieval, LOSSES["triplet"]
+    ),
     "sprites_retrieval_prototypical": Recipe(
         "Retrieval of held-out classes by prototypical networks",
         retrieval,
         sections.PROTOTYPICAL_RETRIEVAL,
-        results=("cross_validation/sprites_retrieval_prototypical-*.json",),
     ),
 }
-RECIPES = sections.with_results(RECIPES, "equal_budgets/{}-*.json")

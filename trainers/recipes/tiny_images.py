@@ -43,19 +43,27 @@ def verification(method: dict, score: str = ""):
     )
 
 
-NAMES = (
-    "learned_distance",
-    "without_classifier",
-    "triplet",
-    "triplet_classifier",
-    "lifted_structure_frozen",
-    "lifted_structure_joint",
-)
+def _same_method(recipe: str) -> Recipe:
+    """The method of a recipe of `omniglot_verification`, on these images."""
+    other = omniglot_verification.RECIPES[recipe]
+    return Recipe(other.about, verification, other.values)
+
+
 RECIPES = {
-    f"tiny_images_{name}": Recipe(about, verification, arguments)
-    for name, (about, arguments) in omniglot_verification.METHODS.items()
-    if name in NAMES
+    "tiny_images_learned_distance": _same_method(
+        "omniglot_verification_learned_distance"
+    ),
+    "tiny_images_without_classifier": _same_method(
+        "omniglot_verification_without_classifier"
+    ),
+    "tiny_images_triplet": _same_method("omniglot_verification_triplet"),
+    "tiny_images_triplet_classifier": _same_method(
+        "omniglot_verification_triplet_classifier"
+    ),
+    "tiny_images_lifted_structure_frozen": _same_method(
+        "omniglot_verification_lifted_structure_frozen"
+    ),
+    "tiny_images_lifted_structure_joint": _same_method(
+        "omniglot_verification_lifted_structure_joint"
+    ),
 }
-RECIPES = sections.with_results(
-    RECIPES, "verification/{}-seed_*.json", "equal_budgets/{}-*.json"
-)

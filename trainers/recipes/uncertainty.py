@@ -1,8 +1,8 @@
-"""An uncertainty for every method: does it hold beyond digits?
+"""Trains an `UncertaintyHead` beside an embedding; tests it on damaged images.
 
-The embedding of images of held-out classes, and an `UncertaintyHead` that is
-trained beside it. Batches contain varied damage (`degrade_randomly`); blur and
-noise are left out of training and test what the uncertainty does not know.
+The test images are of held-out classes. Batches contain varied damage
+(`degrade_randomly`) without blur and noise. The test also has blur and noise,
+which the head does not know.
 
 `uncertainty_image_folder_*` needs a folder of images of one size, in
 `--config.dataset=image_folder:PATH`: a network of four blocks for 32 x 32
@@ -82,32 +82,45 @@ def uncertainty(
     )
 
 
-def results(name: str) -> tuple[str, ...]:
-    """Where the results of a recipe are, if it was run."""
-    return (
-        f"uncertainty/{name}_seed_*.json",
-        f"out_of_distribution/{name}_seed_*.json",
-        f"searches/{name}-*.json",
-    )
-
-
-PROTOTYPICAL = sections.loss("PrototypicalLoss", num_support=5)
-METHODS = {
-    "prototypical": (PROTOTYPICAL, False, "Prototypical networks"),
-    "stochastic_prototypes": (
-        sections.stochastic_prototypes(num_support=5),
-        True,
-        "Stochastic prototypes",
-    ),
+# Data and dimensions of the embedding.
+PROTOTYPICAL = {
+    "uncertainty_image_folder_dim_2_prototypical": (IMAGE_FOLDER, 2),
+    "uncertainty_image_folder_dim_16_prototypical": (IMAGE_FOLDER, 16),
+    "uncertainty_image_folder_dim_64_prototypical": (IMAGE_FOLDER, 64),
+    "uncertainty_omniglot_dim_2_prototypical": (OMNIGLOT, 2),
+    "uncertainty_omniglot_dim_16_prototypical": (OMNIGLOT, 16),
+    "uncertainty_omniglot_dim_64_prototypical": (OMNIGLOT, 64),
+}
+STOCHASTIC_PROTOTYPES = {
+    "uncertainty_image_folder_dim_2_stochastic_prototypes": (IMAGE_FOLDER, 2),
+    "uncertainty_image_folder_dim_16_stochastic_prototypes": (IMAGE_FOLDER, 16),
+    "uncertainty_image_folder_dim_64_stochastic_prototypes": (IMAGE_FOLDER, 64),
+    "uncertainty_omniglot_dim_2_stochastic_prototypes": (OMNIGLOT, 2),
+    "uncertainty_omniglot_dim_16_stochastic_prototypes": (OMNIGLOT, 16),
+    "uncertainty_omniglot_dim_64_stochastic_prototypes": (OMNIGLOT, 64),
 }
 RECIPES = {
-    f"uncertainty_{data}_dim_{dim}_{name}": Recipe(
-        f"{about} with an uncertainty head, {dim} dimensions",
+    name: Recipe(
+        f"Prototypical networks with an uncertainty head, {dim} dimensions",
         uncertainty,
-        {**fields, "dim": dim, "method": method, "gaussian": gaussian},
-        results(f"uncertainty_{data}_dim_{dim}_{name}"),
+        {
+            **data,
+            "dim": dim,
+            "method": sections.loss("PrototypicalLoss", num_support=5),
+            "gaussian": False,
+        },
     )
-    for data, fields in (("image_folder", IMAGE_FOLDER), ("omniglot", OMNIGLOT))
-    for dim in (2, 16, 64)
-    for name, (method, gaussian, about) in METHODS.items()
+    for name, (data, dim) in PROTOTYPICAL.items()
+} | {
+    name: Recipe(
+        f"Stochastic prototypes with an uncertainty head, {dim} dimensions",
+        uncertainty,
+        {
+            **data,
+            "dim": dim,
+            "method": sections.stochastic_prototypes(num_support=5),
+            "gaussian": True,
+        },
+    )
+    for name, (data, dim) in STOCHASTIC_PROTOTYPES.items()
 }

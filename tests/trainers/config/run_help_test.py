@@ -1,5 +1,7 @@
 """`--config RECIPE --help`: every field with type, value and help."""
 
+import importlib
+import json
 import re
 import shlex
 
@@ -11,6 +13,7 @@ from trainers.config import load_recipe
 from trainers.config.load import recipe_names
 from trainers.config.run_config import apply_override
 from trainers.config.run_help import help_of_run
+from trainers.recipes import every_recipe
 
 
 def printed(capsys, module, *words):
@@ -49,6 +52,33 @@ def test_every_field_of_the_demo(capsys):
         after = out.partition(f"  {line}\n")[2]
         assert after.lstrip().startswith(help), line
     assert max(map(len, out.splitlines())) < 100
+
+
+@pytest.mark.parametrize("name", ["demo", "omniglot_5_shot_dim_2_prototypical"])
+def test_the_help_starts_with_what_the_recipe_is_about(name):
+    recipe = every_recipe()[name]
+    start = help_of_run(name, load_recipe(name)).partition("The fields")[0]
+    assert " ".join(start.split()).startswith(f"{recipe.about}. This prints")
+    command = start.strip().splitlines()[-1]
+    assert command.endswith(f"-m pydoc {recipe.make.__module__}")
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_the_docstring_of_the_table_is_the_one_that_the_help_names(name):
+    recipe = every_recipe()[name]
+    module = importlib.import_module(recipe.make.__module__)
+    assert module.RECIPES[name] is recipe and module.__doc__
+
+
+def test_a_workdir_s_config_has_the_help_of_its_recipe(tmp_path):
+    run = load_recipe("demo")
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"recipe": "demo", "config": {}}))
+    about = every_recipe()["demo"].about
+    assert help_of_run(str(file), run).startswith(about)
+    file.write_text(json.dumps({"recipe": "mine.py", "config": {}}))
+    for name in (str(file), "mine.py"):
+        assert help_of_run(name, run).startswith("The fields of")
 
 
 def test_tuples_are_quoted_for_a_shell():
