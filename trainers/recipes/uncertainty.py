@@ -12,7 +12,7 @@ pixels (`--config.encoder.image_shape`). Our results are on Tiny ImageNet at
 Scott et al. 2019.
 
 Nothing here is from a paper. 1,000 episodes are a screening, which takes ten
-minutes on one core; docs/uncertainty.md has its results.
+minutes on one core; docs/results/uncertainty.md has its results.
 """
 
 from trainers.recipes import sections
