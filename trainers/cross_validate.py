@@ -70,10 +70,10 @@ def cross_validate(
     from trainers.workdirs.workdir import as_json
     from trainers.workdirs.workdir import changed_fields
     from trainers.workdirs.workdir import claim
+    from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import differing_fields
     from trainers.workdirs.workdir import is_evaluated
     from trainers.workdirs.workdir import open_workdir
-    from trainers.workdirs.workdir import require_free
 
     whole, name = load_recipe(recipe, overrides), recipe_name(recipe)
     if whole.data.folds.num_folds == 0:
@@ -113,7 +113,7 @@ def cross_validate(
                 "--workdir"
             )
         found = {fold: _results(path / f"fold_{fold}") for fold in every}
-        if not require_free(path, name, whole):
+        if not contains_run(path, whole):
             start(whole.training.strategy)
             from trainers.fit import check_recipe
 

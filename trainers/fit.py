@@ -83,7 +83,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     is_claimed = False
     if workdir is not None:
         workdirs.require_single_run(workdir)
-        is_claimed = workdirs.require_free(workdir, recipe, run)
+        is_claimed = workdirs.contains_run(workdir, run)
         restored, state = _restored(run, workdir, is_claimed)
     first_epoch, finished = (
         int(number)

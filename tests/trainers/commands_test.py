@@ -727,12 +727,12 @@ def test_damaged_folds_and_searches_are_named(tmp_path, capsys):
 
 def test_a_claim_says_what_differs(tmp_path, capsys):
     run = load_recipe(TINY)
-    assert workdirs.require_free(tmp_path, TINY, run) is False
+    assert workdirs.contains_run(tmp_path, run) is False
     workdirs.claim(tmp_path, TINY, run)
-    assert workdirs.require_free(tmp_path, TINY, run) is True
+    assert workdirs.contains_run(tmp_path, run) is True
     other = load_recipe(TINY, ["seed=1"])
     with pytest.raises(ValueError, match="config.seed=0; this one has"):
-        workdirs.require_free(tmp_path, TINY, other)
+        workdirs.contains_run(tmp_path, other)
 
 
 @pytest.mark.slow
