@@ -138,7 +138,7 @@ def _train_all(
         with several_trainings():
             found = _trained(plan, overrides)
         here = plan.path.parent, found
-        _require_same_data(dataset, here, firsts.setdefault(repeat, here))
+        _require_equal_data(dataset, here, firsts.setdefault(repeat, here))
         results[method, repeat] = found
         passed.append(
             found["training"]["seconds"] + found["evaluation"]["seconds"]
@@ -226,7 +226,7 @@ def _require_measured(run) -> None:
         )
 
 
-def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
+def _require_equal_data(dataset: str, found: tuple, first: tuple) -> None:
     """Checks that two methods of a repeat had the same data.
 
     Args:

@@ -127,7 +127,7 @@ def cross_validate(
         missing = [f for f in wanted if not is_evaluated(found[f], whole)]
         if missing:
             start(whole.training.strategy)
-            _require_same_data(path, whole)
+            _require_one_division(path, whole)
         seconds: list[float] = []
         for fold in missing:
             run = path / f"fold_{fold}"
@@ -161,7 +161,7 @@ def _require_unchanged(run: pathlib.Path, changed: list[tuple]) -> None:
         )
 
 
-def _require_same_data(path: pathlib.Path, whole) -> None:
+def _require_one_division(path: pathlib.Path, whole) -> None:
     """Checks that every fold divides the same data; records it at the first.
 
     Folds of other classes would not be parts of one division: a class could be

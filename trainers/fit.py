@@ -41,7 +41,8 @@ from trainers.workdirs.fingerprint import fingerprint
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.same_data import TRAINING_FINGERPRINT
-from trainers.workdirs.same_data import require_same_data
+from trainers.workdirs.same_data import record_fingerprints
+from trainers.workdirs.same_data import require_recorded_data
 
 
 def fit(
@@ -109,7 +110,10 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     if workdir is None:
         _train_beside_the_chief(run, data, strategy, first_epoch)
         return {}
-    found = _same_data(run, workdir, data, state)
+    class_counts = classes.classes_of(run, data)
+    classes.print_classes(run, class_counts)
+    _require_unchanged_data(run, workdir, data, class_counts, state)
+    classes.warn_of_initial_weights(run, class_counts)
     batches = data.batches(first_epoch * run.training.steps_per_epoch)
     plain = model = _new_model(run, data) if restored is None else restored
     if not _is_ordinary(strategy):
@@ -129,8 +133,8 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     )
     workdirs.drop_results(workdir, keep_training=state is not None)
     if state is None:  # a search claims the workdirs of its trials
-        require_same_data(workdir, data, saver.state)
-        classes.write_classes(workdir, found)
+        record_fingerprints(data, saver.state)
+        classes.write_classes(workdir, class_counts)
         write_backbone(workdir, run.data)
     if not is_claimed:
         workdirs.claim(workdir, recipe, run)
@@ -180,22 +184,17 @@ def _finished(run: Run, recipe, workdir, strategy, state) -> dict:
         return results  # with the commit and machine of the training
     # Killed before it wrote them; an older state lacks the fingerprint.
     if TRAINING_FINGERPRINT not in state:
-        require_same_data(workdir, Data(run), state)
+        record_fingerprints(Data(run), state)
     return _write_results(run, recipe, workdir, strategy, state)
 
 
-def _same_data(run: Run, workdir, data: Data, state) -> dict | None:
-    """Checks that the data have not changed; returns their classes."""
-    found = classes.classes_of(run, data)
-    if found:
-        classes.print_classes(run, found)
-        classes.require_same_classes(workdir, found)
-        if run.training.initial_weights:
-            classes.warn_of_initial_weights(run, found)
+def _require_unchanged_data(run, workdir, data, class_counts, state) -> None:
+    """Checks that the data is what the workdir has recorded, if anything."""
+    classes.require_same_classes(workdir, class_counts)
     require_same_backbone(workdir, run.data)
     if state:
-        require_same_data(workdir, data, state)
-    return found
+        require_recorded_data(workdir, data, state)
+        record_fingerprints(data, state)  # an older run may lack some
 
 
 def _set_steps_per_execution(run: Run, model, sample, state: dict) -> None:
