@@ -556,7 +556,7 @@ def test_a_run_goes_on_from_the_checkpoint_before(run, capsys):
     (run / "checkpoints" / "best.keras").unlink()
     with_state(run / "checkpoints" / "latest.keras", "{}")
     assert train.main([*map(str, tiny(train, run))]) == 0
-    assert "Going on after epoch 1" in capsys.readouterr().out
+    assert "Resuming after epoch 1" in capsys.readouterr().out
     after = json.loads((run / "results.json").read_text())["training"]
     assert [row["epoch"] for row in after["history"]] == [1, 2]
     assert after["history"][0] == before["history"][0]

@@ -146,7 +146,9 @@ def test_a_training_anew_has_no_earlier_results(arrays, tmp_path, monkeypatch):
     before = results_of(run)
     shutil.rmtree(run / "checkpoints")
     seen = []
-    monkeypatch.setattr(fit, "_train", lambda *_: seen.append(results_of(run)))
+    monkeypatch.setattr(
+        fit, "train_model", lambda *_: seen.append(results_of(run))
+    )
     assert call(train, *command) == 1  # nothing was trained
     assert "evaluation" in before and seen == [{}]
 
