@@ -19,8 +19,8 @@ def parser() -> argparse.ArgumentParser:
         prog=command_names.program("trainers.evaluate"),
         description="Evaluate the best checkpoint of a run on its test data.",
         epilog="Fields of the recipe's evaluation can be set: "
-        "--config.evaluation.num_episodes=1000; so can config.data_dir and "
-        "config.manual_dir.",
+        "--config.evaluation.num_episodes=1000; so can config.data_dir, "
+        "config.manual_dir and config.cache_dir.",
     )
     result.add_argument("--workdir", required=True, help="folder of the run")
     return result
@@ -48,8 +48,8 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             if not _is_settable(field):
                 raise ValueError(
                     f"config.{field} belongs to the training; evaluation can "
-                    "set config.evaluation.*, config.data_dir and "
-                    "config.manual_dir"
+                    "set config.evaluation.*, config.data_dir, "
+                    "config.manual_dir and config.cache_dir"
                 )
             run = apply_override(run, override)
         check_evaluation(run)

@@ -296,7 +296,9 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
 
 def test_evaluation_cannot_change_the_training(run, capsys):
     words = ["--workdir", run, "--config.seed=3"]
-    assert "belongs to the training" in refused(capsys, evaluate, *words)
+    message = refused(capsys, evaluate, *words)
+    assert "belongs to the training" in message
+    assert "config.manual_dir and config.cache_dir" in message
 
 
 def test_neighbours_need_a_gallery(run, tmp_path, capsys):
@@ -317,6 +319,13 @@ def test_cross_validation_is_for_one_machine(tmp_path, capsys):
     words = ["--config", "sprites_triplet", "--workdir", tmp_path / "run"]
     words += ["--config.strategy=multi_worker"]
     assert "runs on one machine" in refused(capsys, cross_validate, *words)
+
+
+@pytest.mark.parametrize("field", ["strategy", "training.strategy"])
+def test_the_demo_is_for_one_machine(field, tmp_path, capsys):
+    words = ["--workdir", tmp_path / "run"]
+    words += [f"--config.{field}=multi_worker"]
+    assert "the demo runs on one machine" in refused(capsys, demo, *words)
 
 
 @pytest.mark.parametrize("module", [demo, search])
