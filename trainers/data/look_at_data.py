@@ -51,15 +51,17 @@ def look_at_data(
         if len(counts) < 2:
             raise ValueError(
                 f"the split {name!r} of {dataset} has {len(counts)} classes; a "
-                "goal needs two. Add classes or, without splits of your own "
-                "and with six examples of each class, take --split examples"
+                "goal needs at least two. Add classes or, without splits of "
+                "your own and with six examples of each class, take --split "
+                "examples"
             )
         if counts.min() < 2 and not (one_is_enough and labels.ndim == 2):
             names = data.names_of_classes(name)[first[counts < 2]].tolist()
             raise ValueError(
                 f"the split {name!r} of {dataset} has {len(names)} of "
                 f"{len(counts)} classes with one example: {listed(names)}; a "
-                "goal needs two. Add examples, or leave these classes out"
+                "goal needs at least two. Add examples, or leave these classes "
+                "out"
             )
         found[name] = counts
         if name == "train":

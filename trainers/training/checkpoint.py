@@ -73,11 +73,11 @@ class Checkpoint(keras.callbacks.Callback):
         best = best_epoch(monitor, state["history"]) if state else 0
         if state and state["best_epoch"] != best:
             # Earlier versions kept the largest value for every monitor.
+            extreme = {"min": "lowest", "max": "highest"}[direction(monitor)]
             raise ValueError(
-                f"{self.directory / 'best.keras'} is of epoch "
-                f"{state['best_epoch']}, but the best epoch by {monitor}, "
-                f"which is to be {direction(monitor)}imised, is {best}; train "
-                "in another --workdir"
+                f"{self.directory / 'best.keras'} contains epoch "
+                f"{state['best_epoch']}, but epoch {best} has the {extreme} "
+                f"{monitor}; train in another --workdir"
             )
         self.state = state or {
             "epoch": 0,
