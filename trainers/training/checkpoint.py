@@ -20,7 +20,7 @@ from trainers.config.own_code import reason_of
 from trainers.config.run_config import config_of
 from trainers.training.best_file import best_file
 from trainers.training.best_file import unusable
-from trainers.training.loop import require_finite
+from trainers.training.finite_loss import require_finite
 from trainers.training.monitor import best_epoch
 from trainers.training.monitor import direction
 from trainers.training.monitor import is_better
@@ -51,6 +51,9 @@ class Checkpoint(keras.callbacks.Callback):
     atomically, so it is complete after a kill at any moment. The previous
     checkpoint is kept as `previous.keras`. `best.keras` is the best epoch. All
     files open with `keras.saving.load_model`.
+
+    Training also stops at a batch whose loss is not finite: a
+    FloatingPointError, before anything is saved.
 
     Args:
         directory: Folder of the files.
