@@ -145,7 +145,7 @@ def train_goal(
     from trainers.goals.goals import goal as goal_of
     from trainers.workdirs.workdir import folder_argument
 
-    goal_of(goal).require(goal_of(goal).method if method is None else method)
+    method = goal_of(goal).method_or_default(method)
     folder_argument("--workdir", workdir)
 
     from trainers.training.strategy import start_one_machine
@@ -207,7 +207,7 @@ def check_goal(
 
     from trainers.goals.goals import goal as goal_of
 
-    goal_of(goal).require(goal_of(goal).method if method is None else method)
+    method = goal_of(goal).method_or_default(method)
 
     from trainers.terminal.quiet import import_tensorflow
 

@@ -73,8 +73,7 @@ def plan_recipe(
             used, or the file is there with other text.
     """
     wanted = goal_of(goal)
-    method = wanted.method if method is None else method
-    wanted.require(method)
+    method = wanted.method_or_default(method)
     data = look_at_data(
         data_to_look_at(dataset, split, division_seed, overrides),
         division_seed % NUM_FOLDS,
