@@ -192,7 +192,10 @@ def run(function, *arguments) -> int:
         with _plain_warnings(), quiet_pipe():
             function(*arguments)
     except KeyboardInterrupt:
-        print("stopped; start the same command again to go on")
+        print(
+            "stopped; trainings, comparisons and searches continue if you "
+            "start the same command again"
+        )
         return 130
     except Exception as error:
         message = _one_line(error)

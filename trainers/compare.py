@@ -64,8 +64,8 @@ def compare(
         wanted.require(method)
     if len(methods) < 2 or repeats < 2:
         raise ValueError(
-            "a comparison needs two methods and --repeats 2; received "
-            f"{len(methods)} methods and {repeats} repeats"
+            "a comparison needs at least two methods and at least --repeats 2; "
+            f"received {len(methods)} methods and {repeats} repeats"
         )
     from trainers.training.strategy import start_one_machine
 
@@ -136,9 +136,9 @@ def _train_all(
             flush=True,
         )
         with several_trainings():
-            found = _trained(plan, overrides)
+            found = _train_and_evaluate(plan, overrides)
         here = plan.path.parent, found
-        _require_same_data(dataset, here, firsts.setdefault(repeat, here))
+        _require_equal_data(dataset, here, firsts.setdefault(repeat, here))
         results[method, repeat] = found
         passed.append(
             found["training"]["seconds"] + found["evaluation"]["seconds"]
@@ -198,8 +198,8 @@ def _print_end(comparison: dict, workdir: pathlib.Path) -> None:
     )
 
 
-def _trained(planned, overrides) -> dict:
-    """The results of one training; trains and evaluates it if needed."""
+def _train_and_evaluate(planned, overrides) -> dict:
+    """Trains and evaluates, unless that is done; returns the results."""
     from trainers.evaluate import evaluate
     from trainers.goals.goal_overrides import place_overrides
     from trainers.goals.goal_recipe import written_recipe
@@ -226,7 +226,7 @@ def _require_measured(run) -> None:
         )
 
 
-def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
+def _require_equal_data(dataset: str, found: tuple, first: tuple) -> None:
     """Checks that two methods of a repeat had the same data.
 
     Args:
@@ -263,9 +263,9 @@ def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
 
 
 def _test_to_train(plan, own_divisions: bool) -> float:
-    """Test examples for each training example, by classes if they are divided.
+    """Ratio of test to training examples, or of classes if these are divided.
 
-    0 if all repeats have one division.
+    0 if all repeats share one division.
     """
     from trainers.data.classes import FILE
     from trainers.workdirs.workdir import read_json

@@ -62,20 +62,51 @@ def cross_validate(
     The summary contains all folds in this workdir. It contains the tuning fold
     only if no other fold has run.
     """
-    from trainers.evaluate import evaluate
-    from trainers.terminal.progress import time_left
-    from trainers.terminal.quiet import several_trainings
-    from trainers.train import train
     from trainers.training.strategy import start
-    from trainers.workdirs.workdir import as_json
     from trainers.workdirs.workdir import changed_fields
     from trainers.workdirs.workdir import claim
-    from trainers.workdirs.workdir import differing_fields
+    from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import is_evaluated
     from trainers.workdirs.workdir import open_workdir
-    from trainers.workdirs.workdir import require_free
 
     whole, name = load_recipe(recipe, overrides), recipe_name(recipe)
+    _require_folds(recipe, whole, overrides)
+    every = range(whole.data.folds.num_folds)
+    others = [fold for fold in every if fold != tuning_fold]
+    chosen = _chosen_folds(others if folds is None else folds, every)
+    runs = {fold: _run_of_fold(recipe, overrides, fold) for fold in every}
+    with open_workdir(workdir) as path:
+        if (path / "checkpoints").exists():
+            raise ValueError(
+                f"{path} contains a training without folds; choose another "
+                "--workdir"
+            )
+        results = {fold: _results(path / f"fold_{fold}") for fold in every}
+        if not contains_run(path, whole):
+            start(whole.training.strategy)
+            from trainers.fit import check_recipe
+
+            check_recipe(runs[chosen[0]])  # all folds use the same data
+            claim(path, name, whole)
+        for fold in every:
+            folder = path / f"fold_{fold}"
+            if (folder / "config.json").exists():
+                _require_unchanged(folder, changed_fields(folder, runs[fold]))
+        missing = [f for f in chosen if not is_evaluated(results[f], whole)]
+        if missing:
+            start(whole.training.strategy)
+            _require_one_division(path, whole)
+            _train_folds(path, recipe, overrides, runs, missing, chosen)
+        done = [
+            fold
+            for fold in others
+            if is_evaluated(_results(path / f"fold_{fold}"), whole)
+        ]
+        return _collect(path, name, done or [tuning_fold])
+
+
+def _require_folds(recipe: str, whole, overrides: list[str]) -> None:
+    """Checks that a recipe can be cross-validated."""
     if whole.data.folds.num_folds == 0:
         raise ValueError(
             f"{recipe} has no folds; train it with "
@@ -88,65 +119,54 @@ def cross_validate(
             "machines, give each its own --folds and --workdir, copy the "
             "fold_* into one, and start the command there again"
         )
-    chosen = ("folds.fold=", "data.folds.fold=")
-    if any(override.startswith(chosen) for override in overrides):
+    chosen_fold = ("folds.fold=", "data.folds.fold=")
+    if any(override.startswith(chosen_fold) for override in overrides):
         raise ValueError("choose folds with --folds, not --config.folds.fold")
 
-    def of_fold(fold):
-        return [*overrides, f"folds.fold={fold}"]
 
-    every = range(whole.data.folds.num_folds)
-    others = [fold for fold in every if fold != tuning_fold]
-    wanted = others if folds is None else sorted(set(folds))
-    unknown = [fold for fold in wanted if fold not in every]
+def _chosen_folds(folds: list[int], every: range) -> list[int]:
+    """Returns the folds of `--folds`, in order."""
+    unknown = sorted(set(folds) - set(every))
     if unknown:
         raise ValueError(
             f"there is no fold {unknown[0]}; there are 0 to {every[-1]}"
         )
-    if not wanted:
+    if not folds:
         raise ValueError("--folds is empty; name at least one fold")
-    runs = {fold: load_recipe(recipe, of_fold(fold)) for fold in every}
-    with open_workdir(workdir) as path:
-        if (path / "checkpoints").exists():
-            raise ValueError(
-                f"{path} contains a training without folds; choose another "
-                "--workdir"
-            )
-        found = {fold: _results(path / f"fold_{fold}") for fold in every}
-        if not require_free(path, name, whole):
-            start(whole.training.strategy)
-            from trainers.fit import check_recipe
+    return sorted(set(folds))
 
-            for fold in wanted[:1]:  # all folds use the same data
-                check_recipe(runs[fold])
-            claim(path, name, whole)
-        for fold in every:
-            run = path / f"fold_{fold}"
-            if (run / "config.json").exists():
-                _require_unchanged(run, changed_fields(run, runs[fold]))
-        missing = [f for f in wanted if not is_evaluated(found[f], whole)]
-        if missing:
-            start(whole.training.strategy)
-            _require_same_data(path, whole)
-        seconds: list[float] = []
-        for fold in missing:
-            run = path / f"fold_{fold}"
-            place = f"{wanted.index(fold) + 1} of {len(wanted)}"
-            left = time_left(seconds, len(missing))
-            print(f"\n=== Fold {fold}, {place}{left}", flush=True)
-            now = as_json(load_recipe(recipe, of_fold(fold)))
-            _require_unchanged(run, differing_fields(now, as_json(runs[fold])))
-            started = time.monotonic()
-            with several_trainings():
-                train(recipe, str(run), of_fold(fold))
-                evaluate(str(run), [])
-            seconds.append(time.monotonic() - started)
-        done = [
-            fold
-            for fold in others
-            if is_evaluated(_results(path / f"fold_{fold}"), whole)
-        ]
-        return _collect(path, name, done or [tuning_fold])
+
+def _run_of_fold(recipe: str, overrides: list[str], fold: int):
+    return load_recipe(recipe, _overrides_of_fold(overrides, fold))
+
+
+def _overrides_of_fold(overrides: list[str], fold: int) -> list[str]:
+    return [*overrides, f"folds.fold={fold}"]
+
+
+def _train_folds(path, recipe: str, overrides, runs, missing, chosen) -> None:
+    """Trains and evaluates the folds without results, one after another."""
+    from trainers.evaluate import evaluate
+    from trainers.terminal.progress import time_left
+    from trainers.terminal.quiet import several_trainings
+    from trainers.train import train
+    from trainers.workdirs.workdir import as_json
+    from trainers.workdirs.workdir import differing_fields
+
+    seconds: list[float] = []
+    for fold in missing:
+        folder = path / f"fold_{fold}"
+        place = f"{chosen.index(fold) + 1} of {len(chosen)}"
+        left = time_left(seconds, len(missing))
+        print(f"\n=== Fold {fold}, {place}{left}", flush=True)
+        now = _run_of_fold(recipe, overrides, fold)  # a file can be edited
+        changed = differing_fields(as_json(now), as_json(runs[fold]))
+        _require_unchanged(folder, changed)
+        started = time.monotonic()
+        with several_trainings():
+            train(recipe, str(folder), _overrides_of_fold(overrides, fold))
+            evaluate(str(folder), [])
+        seconds.append(time.monotonic() - started)
 
 
 def _require_unchanged(run: pathlib.Path, changed: list[tuple]) -> None:
@@ -161,7 +181,7 @@ def _require_unchanged(run: pathlib.Path, changed: list[tuple]) -> None:
         )
 
 
-def _require_same_data(path: pathlib.Path, whole) -> None:
+def _require_one_division(path: pathlib.Path, whole) -> None:
     """Checks that every fold divides the same data; records it at the first.
 
     Folds of other classes would not be parts of one division: a class could be

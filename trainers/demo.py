@@ -13,6 +13,7 @@ import sys
 import time
 
 from trainers import command_line
+from trainers.config.load import load_recipe
 from trainers.terminal import command_names
 
 CLIENT = pathlib.Path(__file__).parent / "saved_model_client.py"
@@ -29,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
 
 def demo(workdir: str, overrides: list[str]) -> None:
     """Trains, evaluates, exports and uses the demo recipe."""
-    if "strategy=multi_worker" in overrides:
+    if load_recipe("demo", overrides).training.strategy == "multi_worker":
         raise ValueError(
             "the demo runs on one machine; train on several machines with "
             f"{command_names.module_command('trainers.train')}"

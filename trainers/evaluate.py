@@ -19,8 +19,8 @@ def parser() -> argparse.ArgumentParser:
         prog=command_names.program("trainers.evaluate"),
         description="Evaluate the best checkpoint of a run on its test data.",
         epilog="Fields of the recipe's evaluation can be set: "
-        "--config.evaluation.num_episodes=1000; so can config.data_dir and "
-        "config.manual_dir.",
+        "--config.evaluation.num_episodes=1000; so can config.data_dir, "
+        "config.manual_dir and config.cache_dir.",
     )
     result.add_argument("--workdir", required=True, help="folder of the run")
     return result
@@ -28,8 +28,6 @@ def parser() -> argparse.ArgumentParser:
 
 def evaluate(workdir: str, overrides: list[str]) -> dict:
     """Evaluates the best checkpoint of a run; returns the results."""
-    from trainers.config.run_checks import check_evaluation
-    from trainers.config.run_config import apply_override
     from trainers.evaluators import evaluator
     from trainers.terminal.quiet import import_tensorflow
     from trainers.workdirs.provenance import provenance
@@ -42,17 +40,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     with open_workdir(workdir, create=False) as path:
         before = read_results(path)
         _, own = run_of_workdir(path)
-        run = own
-        for override in overrides:
-            field = override.partition("=")[0]
-            if not _is_settable(field):
-                raise ValueError(
-                    f"config.{field} belongs to the training; evaluation can "
-                    "set config.evaluation.*, config.data_dir and "
-                    "config.manual_dir"
-                )
-            run = apply_override(run, override)
-        check_evaluation(run)
+        run = _run_to_evaluate(own, overrides)
         import_tensorflow()
         from trainers.data.backbone_features import require_same_backbone
         from trainers.data.classes import classes_of
@@ -101,6 +89,24 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
     return results
+
+
+def _run_to_evaluate(run, overrides: list[str]):
+    """Returns the run with the fields that the command sets."""
+    from trainers.config.run_checks import check_evaluation
+    from trainers.config.run_config import apply_override
+
+    for override in overrides:
+        field = override.partition("=")[0]
+        if not _is_settable(field):
+            raise ValueError(
+                f"config.{field} belongs to the training; evaluation can set "
+                "config.evaluation.*, config.data_dir, config.manual_dir and "
+                "config.cache_dir"
+            )
+        run = apply_override(run, override)
+    check_evaluation(run)
+    return run
 
 
 def _is_settable(field: str) -> bool:

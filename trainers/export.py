@@ -82,6 +82,7 @@ def export(
     version: int | None,
     label: str | None = None,
     licence: str | None = None,
+    gallery: str | None = None,
     **options,
 ) -> str:
     """Exports the best checkpoint of a run; returns the version folder.
@@ -94,23 +95,15 @@ def export(
         version: None: the next one.
         label: Label of the version; None: chosen.
         licence: For the model card.
-        options: `gallery`, the file of a gallery or None, and arguments of
-            `export_saved_model`.
+        gallery: File of a gallery of this run.
+        options: Arguments of `export_saved_model`.
     """
     from trainers.terminal.quiet import import_tensorflow
     from trainers.terminal.quiet import quiet_import
-    from trainers.workdirs.workdir import folder_argument
     from trainers.workdirs.workdir import read_workdir
-    from trainers.workdirs.workdir import require_utf8
     from trainers.workdirs.workdir import run_of_workdir
 
-    target = folder_argument("--directory", directory)
-    require_utf8("--directory", target)
-    existing = next(p for p in (target, *target.parents) if p.exists())
-    if not existing.is_dir():
-        raise ValueError(
-            f"--directory {directory}: {existing} is a file; name a folder"
-        )
+    folder = _model_folder(directory)
     with read_workdir(workdir) as path:
         _, run = run_of_workdir(path)
         import_tensorflow()
@@ -119,55 +112,80 @@ def export(
         from embeddings_tf.export.models_config import label_version
         from embeddings_tf.export.models_config import read_models_config
         from embeddings_tf.export.models_config import require_model_list
-        from trainers.data.backbone_features import network
-        from trainers.data.backbone_features import require_same_backbone
+        from embeddings_tf.scoring import Gallery
         from trainers.data.classes import FILE
         from trainers.data.recordings import serving_decoder
-        from trainers.data.recordings import serving_front_end
         from trainers.training.checkpoint import load_best
         from trainers.workdirs.run_card import run_card
 
         check_label(label)
-        models = target.resolve().parent
+        models = folder.resolve().parent
         require_model_list(read_models_config(models), models)
-        preprocessing = serving_front_end(run.data)
-        if run.data.backbone.network:
-            require_same_backbone(path, run.data)
-            preprocessing = network(run.data.backbone)
+        preprocessing = _preprocessing(path, run)
         model, names = load_best(path), path / FILE
-        file = options.pop("gallery", None)
-        gallery = None
-        if file is not None:
-            from embeddings_tf.scoring import Gallery
-
-            gallery = Gallery.load(file, model, embedded=True)
+        enrolled = None
+        if gallery is not None:
+            enrolled = Gallery.load(gallery, model, embedded=True)
         with quiet_import():
-            target = export_saved_model(
+            written = export_saved_model(
                 model,
                 directory,
                 version,
                 preprocessing=preprocessing,
                 decoder=serving_decoder(run.data, model, preprocessing),
-                gallery=gallery,
+                gallery=enrolled,
                 **options,
                 files={FILE: names.read_text("utf-8")}
                 if names.exists()
                 else None,
                 card=run_card(path, licence),
             )
-        pictures = ", ".join(str(file) for file in sorted(path.glob("*.png")))
-    written = pathlib.Path(target)
-    labels = label_version(written.parent, int(written.name), label)
+        pictures = [str(file) for file in sorted(path.glob("*.png"))]
+    version_folder = pathlib.Path(written)
+    labels = label_version(
+        version_folder.parent, int(version_folder.name), label
+    )
+    _print_end(written, labels, pictures)
+    return written
+
+
+def _model_folder(directory: str) -> pathlib.Path:
+    """Returns the folder of `--directory`, which can be made if need be."""
+    from trainers.workdirs.workdir import folder_argument
+    from trainers.workdirs.workdir import require_utf8
+
+    folder = folder_argument("--directory", directory)
+    require_utf8("--directory", folder)
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    if not existing.is_dir():
+        raise ValueError(
+            f"--directory {directory}: {existing} is a file; name a folder"
+        )
+    return folder
+
+
+def _preprocessing(path: pathlib.Path, run):
+    """Returns the layers before the trained model: features, a backbone."""
+    from trainers.data.backbone_features import network
+    from trainers.data.backbone_features import require_same_backbone
+    from trainers.data.recordings import serving_front_end
+
+    if run.data.backbone.network:
+        require_same_backbone(path, run.data)
+        return network(run.data.backbone)
+    return serving_front_end(run.data)
+
+
+def _print_end(written: str, labels: dict, pictures: list[str]) -> None:
     print(
-        f"Wrote {target} and its label in models.config: "
+        f"Wrote {written} and its label in models.config: "
         f"{', '.join(f'{name} {labels[name]}' for name in sorted(labels))}.\n"
-        f"Model card: {written / 'model_card.md'}"
-        + (f"\nPictures of its run: {pictures}" if pictures else "")
+        f"Model card: {pathlib.Path(written) / 'model_card.md'}"
+        + (f"\nPictures of its run: {', '.join(pictures)}" if pictures else "")
         + "\nLook: "
         f"{command_names.module_command(SAVED_MODEL_CLI)} "
-        f"show --all --dir {shlex.quote(target)}"
+        f"show --all --dir {shlex.quote(written)}"
     )
-    return target
 
 
 def main(words=None) -> int:

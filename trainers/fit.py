@@ -3,16 +3,12 @@
 import dataclasses
 import pathlib
 import statistics
-import sys
 
 import keras
 import tensorflow as tf
 
 from embeddings_tf import datasets
 from embeddings_tf.callbacks import Throughput
-from embeddings_tf.compat import skip_symbolic_build
-from embeddings_tf.losses.teachable_rows import LogTeachableRows
-from embeddings_tf.models import lower_rates
 from trainers.config.own_code import import_own_code
 from trainers.config.own_code import require_loadable
 from trainers.config.run import Run
@@ -24,24 +20,22 @@ from trainers.data.backbone_features import write_backbone
 from trainers.data.data import Data
 from trainers.evaluators import evaluator
 from trainers.training import checkpoint
+from trainers.training import replicas
 from trainers.training import strategy as strategies
 from trainers.training.initial_weights import copy_initial_weights
-from trainers.training.loop import loop
 from trainers.training.model import build_model
 from trainers.training.model import dtype_policy
 from trainers.training.monitor import require_logged
-from trainers.training.plain_copy import OnPlainCopy
-from trainers.training.plain_copy import all_variables
-from trainers.training.plain_copy import assign
 from trainers.training.plateau import ReduceOnPlateau
 from trainers.training.steps_per_execution import steps_per_execution
+from trainers.training.train_model import train_model
 from trainers.training.watch import watch
 from trainers.workdirs import workdir as workdirs
-from trainers.workdirs.fingerprint import fingerprint
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.same_data import TRAINING_FINGERPRINT
-from trainers.workdirs.same_data import require_same_data
+from trainers.workdirs.same_data import record_fingerprints
+from trainers.workdirs.same_data import require_recorded_data
 
 
 def fit(
@@ -72,72 +66,34 @@ def fit(
 
 
 def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
-    strategies.require_same(
-        strategy,
-        workdirs.recipe_fields(run),
-        "the recipe of this worker differs from the chief's; start all workers "
-        "with the same --config, overrides and version",
-    )
+    replicas.require_recipe_of_chief(run, strategy)
     keras.utils.set_random_seed(run.training.seed)
-    restored = state = None
-    is_claimed = False
-    if workdir is not None:
-        workdirs.require_single_run(workdir)
-        is_claimed = workdirs.require_free(workdir, recipe, run)
-        restored, state = _restored(run, workdir, is_claimed)
-    first_epoch, finished = (
-        int(number)
-        for number in strategies.from_chief(
-            strategy,
-            [state["epoch"], bool(state["finished"])] if state else [0, False],
-        )
-    )
-    if finished:
-        if workdir is None:
-            return {}
-        return _finished(run, recipe, workdir, strategy, state)
-    if state:
-        print(f"Going on after epoch {first_epoch}.")
-    data = Data(run)
-    if run.training.strategy == "multi_worker":
-        strategies.require_same(
-            strategy,
-            {"training data": fingerprint(data)},
-            f"{run.data.dataset} has other training examples on this worker "
-            "than on the chief; copy the chief's data to every machine",
-        )
     if workdir is None:
-        _train_beside_the_chief(run, data, strategy, first_epoch)
+        replicas.train_beside_chief(run, strategy)
         return {}
-    found = _same_data(run, workdir, data, state)
+    is_claimed, model, state = _resume(run, workdir)
+    first_epoch, is_finished = replicas.progress_of_chief(strategy, state)
+    if is_finished:
+        return _results_of_finished_run(run, recipe, workdir, strategy, state)
+    if state is not None:
+        print(f"Resuming after epoch {first_epoch}.")
+    data = Data(run)
+    replicas.require_data_of_chief(run, data, strategy)
+    class_counts = classes.classes_of(run, data)
+    classes.print_classes(run, class_counts)
+    _require_unchanged_data(run, workdir, data, class_counts, state)
+    classes.warn_of_initial_weights(run, class_counts)
     batches = data.batches(first_epoch * run.training.steps_per_epoch)
-    plain = model = _new_model(run, data) if restored is None else restored
-    if not _is_ordinary(strategy):
-        model = _on_replicas(run, data, strategy, plain)
-    held_out = _held_out(run, data, plain)
-    if state is None:
-        require_loadable(plain, config_of(run))
-    if not is_claimed:
-        evaluator(run).check(run, data)
-        _check_step(plain, batches, held_out)
-    saver = checkpoint.Checkpoint(
-        workdir / "checkpoints",
-        run.training.monitor,
-        run.training.patience,
-        run.training.num_epochs,
-        state,
-    )
+    if model is None:
+        model = _new_model(run, data)
+    held_out = _held_out(run, data, model)
+    if not is_claimed:  # a search has checked the runs of its trials
+        _check(run, data, model, batches, held_out)
+    saver = _saver(run, workdir, state)
     workdirs.drop_results(workdir, keep_training=state is not None)
-    if state is None:  # a search claims the workdirs of its trials
-        require_same_data(workdir, data, saver.state)
-        classes.write_classes(workdir, found)
-        write_backbone(workdir, run.data)
-    if not is_claimed:
-        workdirs.claim(workdir, recipe, run)
-    (workdir / "checkpoints").mkdir(exist_ok=True)
+    if state is None:
+        _begin(run, recipe, workdir, data, class_counts, saver)
     sample = next(iter(data.batches(0)))
-    if _is_ordinary(strategy):
-        _set_steps_per_execution(run, model, sample, saver.state)
     throughput = Throughput()
     logs = workdir / "tensorboard"
     callbacks = [
@@ -149,53 +105,83 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         saver,
     ]
     batches = throughput.measured(batches)
-    _train(run, model, plain, strategy, batches, first_epoch, callbacks)
+    if replicas.is_single_device(strategy):
+        _set_steps_per_execution(run, model, sample, saver.state)
+        train_model(run, model, batches, first_epoch, callbacks)
+    else:
+        replicas.train_on_replicas(
+            run, data, strategy, model, batches, first_epoch, callbacks
+        )
     return _write_results(run, recipe, workdir, strategy, saver.state)
 
 
-def _restored(run: Run, workdir, is_claimed: bool) -> tuple:
-    """Returns the model and the state of a checkpoint, None without one.
+def _resume(run: Run, workdir: pathlib.Path) -> tuple:
+    """Returns what the workdir contains of this run.
+
+    Returns:
+        Whether the run has claimed the workdir, and the model and the state in
+        its newest checkpoint, which are None before the first epoch has ended.
 
     Raises:
-        ValueError: If the checkpoint is of an unknown run.
+        ValueError: If the workdir or its checkpoint is of another run.
     """
+    workdirs.require_single_run(workdir)
+    is_claimed = workdirs.contains_run(workdir, run)
     checkpoints = workdir / "checkpoints"
     import_own_code(config_of(run))
     with dtype_policy(run.training.precision):
-        found = checkpoint.restore(checkpoints)
-    if found and not is_claimed:
+        restored = checkpoint.restore(checkpoints)
+    if restored and not is_claimed:
         raise ValueError(
             f"{checkpoints} has a checkpoint, but {workdir} has no "
             "config.json that says of which run. Put it back, or choose "
             "another --workdir."
         )
-    return found or (None, None)
+    return is_claimed, *(restored or (None, None))
 
 
-def _finished(run: Run, recipe, workdir, strategy, state) -> dict:
-    """Returns the results of a training that has ended."""
+def _begin(run: Run, recipe, workdir, data: Data, class_counts, saver) -> None:
+    """Records a run without a checkpoint and its data, and claims the workdir.
+
+    A search has already claimed the workdirs of its trials.
+    """
+    record_fingerprints(data, saver.state)
+    classes.write_classes(workdir, class_counts)
+    write_backbone(workdir, run.data)
+    workdirs.claim(workdir, recipe, run)
+    saver.directory.mkdir(exist_ok=True)
+
+
+def _saver(run: Run, workdir, state) -> checkpoint.Checkpoint:
+    """Returns the callback that saves the run and stops it early."""
+    training = run.training
+    return checkpoint.Checkpoint(
+        workdir / "checkpoints",
+        training.monitor,
+        training.patience,
+        training.num_epochs,
+        state,
+    )
+
+
+def _results_of_finished_run(run: Run, recipe, workdir, strategy, state):
+    """Returns the results; writes them if the run was killed before it did."""
     print(f"{workdir} is trained already ({state['finished']}).")
     results = workdirs.read_results(workdir)
     if {"training", TRAINING_FINGERPRINT} <= set(results):
         return results  # with the commit and machine of the training
-    # Killed before it wrote them; an older state lacks the fingerprint.
-    if TRAINING_FINGERPRINT not in state:
-        require_same_data(workdir, Data(run), state)
+    if TRAINING_FINGERPRINT not in state:  # of an older version
+        record_fingerprints(Data(run), state)
     return _write_results(run, recipe, workdir, strategy, state)
 
 
-def _same_data(run: Run, workdir, data: Data, state) -> dict | None:
-    """Checks that the data have not changed; returns their classes."""
-    found = classes.classes_of(run, data)
-    if found:
-        classes.print_classes(run, found)
-        classes.require_same_classes(workdir, found)
-        if run.training.initial_weights:
-            classes.warn_of_initial_weights(run, found)
+def _require_unchanged_data(run, workdir, data, class_counts, state) -> None:
+    """Checks that the data is what the workdir has recorded, if anything."""
+    classes.require_same_classes(workdir, class_counts)
     require_same_backbone(workdir, run.data)
     if state:
-        require_same_data(workdir, data, state)
-    return found
+        require_recorded_data(workdir, data, state)
+        record_fingerprints(data, state)  # an older run may lack some
 
 
 def _set_steps_per_execution(run: Run, model, sample, state: dict) -> None:
@@ -208,14 +194,6 @@ def _set_steps_per_execution(run: Run, model, sample, state: dict) -> None:
             model, sample, run.training.steps_per_epoch
         )
     model.steps_per_execution = state["steps_per_execution"]
-
-
-def _train_beside_the_chief(run: Run, data: Data, strategy, first_epoch):
-    """Trains on a worker that has no workdir."""
-    model = _on_replicas(run, data, strategy, None)
-    batches = data.batches(first_epoch * run.training.steps_per_epoch)
-    batches = Throughput().measured(batches)
-    _train(run, model, None, strategy, batches, first_epoch, [])
 
 
 def _write_results(run, recipe, workdir, strategy, state) -> dict:
@@ -244,11 +222,6 @@ def _write_results(run, recipe, workdir, strategy, state) -> dict:
     )
 
 
-def _is_ordinary(strategy) -> bool:
-    """Whether training uses a single device without a strategy."""
-    return strategy is tf.distribute.get_strategy()
-
-
 def _new_model(run: Run, data: Data) -> keras.Model:
     """Returns a model that fits the data, with initial weights if any."""
     model = build_model(run, data.input_spec, data.num_classes)
@@ -258,19 +231,7 @@ def _new_model(run: Run, data: Data) -> keras.Model:
         # Some optimizers start from the weights. Made in the first step, the
         # variables would have it traced twice.
         model.optimizer.build(model.trainable_variables)
-    return model
-
-
-def _on_replicas(run: Run, data: Data, strategy, plain) -> keras.Model:
-    """Returns the run's model on every replica, with the chief's values."""
-    keras.utils.set_random_seed(run.training.seed)
-    with strategy.scope():
-        model = build_model(run, data.input_spec, data.num_classes)
-        values = all_variables(model)
-    if plain is not None:
-        values = all_variables(plain)
-    values = [variable.numpy() for variable in values]
-    assign(model, strategies.from_chief(strategy, values))
+    require_loadable(model, config_of(run))
     return model
 
 
@@ -288,12 +249,15 @@ def check_recipe(run: Run) -> tuple:
     strategies.require_known(run.training.strategy)
     data = Data(run)
     model = _new_model(run, data)
-    require_loadable(model, config_of(run))
     held_out = _held_out(run, data, model)
-    _plateau(run, {})
-    evaluator(run).check(run, data)
-    _check_step(model, data.batches(0), held_out)
+    _check(run, data, model, data.batches(0), held_out)
     return model, held_out
+
+
+def _check(run: Run, data: Data, model, batches, held_out) -> None:
+    """Raises errors of the training and its evaluation; does not train."""
+    evaluator(run).check(run, data)
+    _check_step(model, batches, held_out)
 
 
 def _held_out(run: Run, data: Data, model) -> keras.callbacks.Callback:
@@ -331,38 +295,4 @@ def _check_step(model, batches, held_out) -> None:
     # Only traced: weights and random states do not change.
     tf.function(loss, autograph=False).get_concrete_function(
         *batches.element_spec
-    )
-
-
-def _train(run, model, plain, strategy, batches, first_epoch, callbacks):
-    """Calls `fit`, or its replacement on several workers."""
-    lower_rates(model)
-    batches = strategies.replica_batches(strategy, batches)
-    verbose = 1 if sys.stdout.isatty() else 2
-    epochs = {
-        "epochs": run.training.num_epochs,
-        "initial_epoch": first_epoch,
-        "steps_per_epoch": run.training.steps_per_epoch,
-    }
-    if not _is_ordinary(strategy) and callbacks:
-        on_copy = OnPlainCopy(
-            plain,
-            callbacks,
-            add_progbar=True,
-            verbose=verbose,
-            epochs=run.training.num_epochs,
-            steps=run.training.steps_per_epoch,
-        )
-        callbacks, verbose = [on_copy], 0
-    if run.training.strategy == "multi_worker":
-        loop(model, batches, callbacks=callbacks, **epochs)
-        return
-    if not _is_ordinary(strategy):
-        skip_symbolic_build(model)
-    model.fit(
-        batches,
-        shuffle=False,  # the sampler already shuffles
-        verbose=verbose,
-        callbacks=[LogTeachableRows(), *callbacks],
-        **epochs,
     )

@@ -78,8 +78,8 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
 
     from trainers.training.strategy import is_chief
     from trainers.training.strategy import start
+    from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import open_workdir
-    from trainers.workdirs.workdir import require_free
 
     if not is_chief(run.training.strategy):
         start(run.training.strategy)
@@ -89,7 +89,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         print("This worker is done; the chief writes the results.")
         return
     with open_workdir(workdir) as path:
-        require_free(path, name, run)
+        contains_run(path, run)  # another run is refused at once
         start(run.training.strategy)
         from trainers.fit import fit
 
@@ -145,7 +145,7 @@ def train_goal(
     from trainers.goals.goals import goal as goal_of
     from trainers.workdirs.workdir import folder_argument
 
-    goal_of(goal).require(goal_of(goal).method if method is None else method)
+    method = goal_of(goal).method_or_default(method)
     folder_argument("--workdir", workdir)
 
     from trainers.training.strategy import start_one_machine
@@ -207,7 +207,7 @@ def check_goal(
 
     from trainers.goals.goals import goal as goal_of
 
-    goal_of(goal).require(goal_of(goal).method if method is None else method)
+    method = goal_of(goal).method_or_default(method)
 
     from trainers.terminal.quiet import import_tensorflow
 

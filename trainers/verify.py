@@ -98,18 +98,7 @@ def verify(arguments: argparse.Namespace) -> None:
     from trainers.trained.trained import require_trained
 
     output, _ = answers_paths(arguments)
-    for flag in ("false_accept_rate", "prior"):
-        value = getattr(arguments, flag)
-        if not 0 < value < 1:
-            raise ValueError(
-                f"--{flag.replace('_', '-')} must be between 0 and 1; "
-                f"received {value}"
-            )
-    if arguments.split and arguments.data is None:
-        raise ValueError(
-            f"--split {arguments.split} is for data with splits; name it with "
-            "--data, or leave --split out"
-        )
+    _check(arguments)
     pairs = read_pairs(
         arguments.inputs, arguments.pairs, arguments.data is None
     )
@@ -137,22 +126,7 @@ def verify(arguments: argparse.Namespace) -> None:
         arguments.fit,
         arguments.prior,
     )
-    embeddings = embed_inputs(trained, inputs)
-    place = {name: number for number, name in enumerate(names)}
-    first, second = (
-        embeddings[[place[name] for name in pairs[side]]]
-        for side in ("first", "second")
-    )
-    accepted = verifier.predict(first, second)
-    columns = {
-        "first": pairs["first"],
-        "second": pairs["second"],
-        "answer": np.where(accepted, "same", "different"),
-        "probability": verifier.predict_proba(first, second),
-        "log_likelihood_ratio": verifier.log_likelihood_ratio(first, second),
-        "score": verifier.score_samples(first, second),
-        "threshold": np.full(len(first), verifier.threshold_),
-    }
+    columns = _answers(verifier, pairs, names, embed_inputs(trained, inputs))
     _print_lines(columns)
     _print_report(verifier.report_)
     if verifier.report_.get("calibration", arguments.fit) != arguments.fit:
@@ -163,7 +137,7 @@ def verify(arguments: argparse.Namespace) -> None:
         )
     if "same" in pairs:
         columns["same"] = np.array(pairs["same"])
-        _print_rates(accepted, columns["same"])
+        _print_rates(columns["answer"] == "same", columns["same"])
     if output is not None:
         write_answers(output, columns)
         print(f"Every answer: {output}")
@@ -172,6 +146,50 @@ def verify(arguments: argparse.Namespace) -> None:
         f"Next: {command_names.module_command('trainers.enroll')} --workdir "
         f"{shlex.quote(arguments.workdir)} --gallery FILE.npz FOLDER"
     )
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Checks the flags, before anything is loaded."""
+    for flag in ("false_accept_rate", "prior"):
+        value = getattr(arguments, flag)
+        if not 0 < value < 1:
+            raise ValueError(
+                f"--{flag.replace('_', '-')} must be between 0 and 1; "
+                f"received {value}"
+            )
+    if arguments.split and arguments.data is None:
+        raise ValueError(
+            f"--split {arguments.split} is for data with splits; name it with "
+            "--data, or leave --split out"
+        )
+
+
+def _answers(verifier, pairs: dict, names: list[str], embeddings) -> dict:
+    """Returns the columns of the answers, a row for each pair.
+
+    Args:
+        verifier: A fitted `scoring.Verifier`.
+        pairs: The result of `read_pairs`.
+        names: Names of the embeddings.
+        embeddings: `(n, width)`.
+    """
+    import numpy as np
+
+    place = {name: number for number, name in enumerate(names)}
+    first, second = (
+        embeddings[[place[name] for name in pairs[side]]]
+        for side in ("first", "second")
+    )
+    accepted = verifier.predict(first, second)
+    return {
+        "first": pairs["first"],
+        "second": pairs["second"],
+        "answer": np.where(accepted, "same", "different"),
+        "probability": verifier.predict_proba(first, second),
+        "log_likelihood_ratio": verifier.log_likelihood_ratio(first, second),
+        "score": verifier.score_samples(first, second),
+        "threshold": np.full(len(first), verifier.threshold_),
+    }
 
 
 def _draw(columns: dict, scores, is_same, workdir) -> None:

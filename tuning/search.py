@@ -20,9 +20,9 @@ from trainers.config.run_config import run_from_config
 from trainers.terminal import command_names
 from trainers.training import monitor
 from trainers.workdirs.workdir import claim
+from trainers.workdirs.workdir import contains_run
 from trainers.workdirs.workdir import folder_argument
 from trainers.workdirs.workdir import open_workdir
-from trainers.workdirs.workdir import require_free
 from tuning.chief import leave_gpus
 from tuning.chief import role_of_this_process
 from tuning.chief import serve
@@ -173,7 +173,7 @@ def search(arguments, words: list[str]) -> None:
         return
 
     with open_workdir(arguments.workdir) as path:
-        is_claimed = require_free(path, recipe, run, search=same)
+        is_claimed = contains_run(path, run, search=same)
         if not is_claimed:
             make_run(keras_tuner.HyperParameters())
             _check_recipe(run, name)

@@ -40,6 +40,19 @@ def run(fails: bool, *flags):
     )
 
 
+def test_an_interrupt_says_which_commands_continue(capsys):
+    """Others, such as `identify`, start from the beginning."""
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    assert command_line.run(interrupted) == 130
+    assert capsys.readouterr().out == (
+        "stopped; trainings, comparisons and searches continue if you start "
+        "the same command again\n"
+    )
+
+
 def test_a_warning_is_one_line_printed_once():
     found = run(False)
     assert found.returncode == 0

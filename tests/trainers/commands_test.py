@@ -296,7 +296,9 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
 
 def test_evaluation_cannot_change_the_training(run, capsys):
     words = ["--workdir", run, "--config.seed=3"]
-    assert "belongs to the training" in refused(capsys, evaluate, *words)
+    message = refused(capsys, evaluate, *words)
+    assert "belongs to the training" in message
+    assert "config.manual_dir and config.cache_dir" in message
 
 
 def test_neighbours_need_a_gallery(run, tmp_path, capsys):
@@ -317,6 +319,13 @@ def test_cross_validation_is_for_one_machine(tmp_path, capsys):
     words = ["--config", "sprites_triplet", "--workdir", tmp_path / "run"]
     words += ["--config.strategy=multi_worker"]
     assert "runs on one machine" in refused(capsys, cross_validate, *words)
+
+
+@pytest.mark.parametrize("field", ["strategy", "training.strategy"])
+def test_the_demo_is_for_one_machine(field, tmp_path, capsys):
+    words = ["--workdir", tmp_path / "run"]
+    words += [f"--config.{field}=multi_worker"]
+    assert "the demo runs on one machine" in refused(capsys, demo, *words)
 
 
 @pytest.mark.parametrize("module", [demo, search])
@@ -556,7 +565,7 @@ def test_a_run_goes_on_from_the_checkpoint_before(run, capsys):
     (run / "checkpoints" / "best.keras").unlink()
     with_state(run / "checkpoints" / "latest.keras", "{}")
     assert train.main([*map(str, tiny(train, run))]) == 0
-    assert "Going on after epoch 1" in capsys.readouterr().out
+    assert "Resuming after epoch 1" in capsys.readouterr().out
     after = json.loads((run / "results.json").read_text())["training"]
     assert [row["epoch"] for row in after["history"]] == [1, 2]
     assert after["history"][0] == before["history"][0]
@@ -727,12 +736,12 @@ def test_damaged_folds_and_searches_are_named(tmp_path, capsys):
 
 def test_a_claim_says_what_differs(tmp_path, capsys):
     run = load_recipe(TINY)
-    assert workdirs.require_free(tmp_path, TINY, run) is False
+    assert workdirs.contains_run(tmp_path, run) is False
     workdirs.claim(tmp_path, TINY, run)
-    assert workdirs.require_free(tmp_path, TINY, run) is True
+    assert workdirs.contains_run(tmp_path, run) is True
     other = load_recipe(TINY, ["seed=1"])
     with pytest.raises(ValueError, match="config.seed=0; this one has"):
-        workdirs.require_free(tmp_path, TINY, other)
+        workdirs.contains_run(tmp_path, other)
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from trainers.goals import goal_recipe
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--methods", "TripletLoss"), "needs two methods"),
+        (("--methods", "TripletLoss"), "needs at least two methods"),
         (("--repeats", 1), "--repeats 2"),
         (("--methods", "TripletLoss", "FStatisticLoss"), "does not fit"),
         (("--config.seed=1",), "leave out --config.seed"),
@@ -66,7 +66,7 @@ def test_only_own_data_is_divided_anew(
             "data_fingerprint": f"of repeat {repeat}" if is_own else "of all",
         }
 
-    monkeypatch.setattr(compare, "_trained", trained)
+    monkeypatch.setattr(compare, "_train_and_evaluate", trained)
     dataset = features(tmp_path) if is_own else "n_digit/digits_2_instance"
     assert call(compare, *words_of(dataset, tmp_path / "runs")) == 0
     assert len(found) == 4
@@ -109,7 +109,9 @@ def test_nothing_is_trained_if_one_recipe_cannot_start(
 ):
     """Recipes are read with the overrides before the first training."""
     trained = []
-    monkeypatch.setattr(compare, "_trained", lambda *a: trained.append(a))
+    monkeypatch.setattr(
+        compare, "_train_and_evaluate", lambda *a: trained.append(a)
+    )
     words = words_of(features(tmp_path), tmp_path / "runs")
     words += ["--config.loss.num_bins=7"]  # only HistogramLoss has bins
     assert "config.loss.num_bins" in refused(capsys, compare, *words)

@@ -32,7 +32,8 @@ from trainers.workdirs import workdir as workdirs
 from trainers.workdirs.fingerprint import fingerprint
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.same_data import OtherDataError
-from trainers.workdirs.same_data import require_same_data
+from trainers.workdirs.same_data import record_fingerprints
+from trainers.workdirs.same_data import require_recorded_data
 
 RECIPE = "omniglot_retrieval_triplet"
 RNG = np.random.default_rng(0)
@@ -145,7 +146,9 @@ def test_a_training_anew_has_no_earlier_results(arrays, tmp_path, monkeypatch):
     before = results_of(run)
     shutil.rmtree(run / "checkpoints")
     seen = []
-    monkeypatch.setattr(fit, "_train", lambda *_: seen.append(results_of(run)))
+    monkeypatch.setattr(
+        fit, "train_model", lambda *_: seen.append(results_of(run))
+    )
     assert call(train, *command) == 1  # nothing was trained
     assert "evaluation" in before and seen == [{}]
 
@@ -180,15 +183,21 @@ def test_an_older_run_takes_the_data_that_it_finds(arrays):
     fields = [w.removeprefix("--config.") for w in words(f"arrays:{arrays}")]
     data = Data(load_recipe(RECIPE, fields))
     state = {"epoch": 1}
-    require_same_data("run", data, state)
+    require_recorded_data("run", data, state)  # nothing to compare
+    assert state == {"epoch": 1}
+    record_fingerprints(data, state)
     assert state == {
         "epoch": 1,
         "data_fingerprint": fingerprint(data),
         "validation_fingerprint": fingerprint(data, "validation"),
     }
+    require_recorded_data("run", data, state)
     for name, kind in FINGERPRINTS.items():
+        other = state | {name: "0123"}
         with pytest.raises(OtherDataError, match=f"has other {kind} examples"):
-            require_same_data("run", data, state | {name: "0123"})
+            require_recorded_data("run", data, other)
+        record_fingerprints(data, other)  # keeps the data of the start
+        assert other[name] == "0123"
 
 
 def test_every_class_is_divided(arrays, tmp_path, capsys):

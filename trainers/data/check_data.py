@@ -56,8 +56,7 @@ def check_data(run: Run, for_goal: bool = False) -> int:
     """
     data = Data(run)
     found = classes_of(run, data)
-    if found:
-        print_classes(run, found)
+    print_classes(run, found)
     wanted = run.evaluation
     used = (run.data.split, wanted.validation.split, *wanted.splits)
     total, bad, copies, warnings = 0, [], Copies(), []

@@ -65,8 +65,10 @@ def classes_of(run: Run, data) -> dict | None:
     return found
 
 
-def print_classes(run: Run, found: dict) -> None:
-    """Prints each split, with its first classes."""
+def print_classes(run: Run, found: dict | None) -> None:
+    """Prints each split, with its first classes; nothing without classes."""
+    if found is None:
+        return
     folds, division = run.data.folds, run.data.division
     how = f"classes divided by seed {division.seed}"
     if folds.num_folds:
@@ -90,12 +92,14 @@ def print_classes(run: Run, found: dict) -> None:
         )
 
 
-def warn_of_initial_weights(run: Run, found: dict) -> None:
+def warn_of_initial_weights(run: Run, found: dict | None) -> None:
     """Warns if initial weights were trained on classes that this run tests.
 
     Only classes of the same data are compared, and only if this run does not
     train on them itself.
     """
+    if found is None or not run.training.initial_weights:
+        return
     folder = pathlib.Path(run.training.initial_weights)
     if not (folder / FILE).is_file():
         return

@@ -1,6 +1,8 @@
 """Looks at data of the user's own, to choose an encoder and batches."""
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +22,29 @@ IMAGES_LOOKED_AT = 100
 NUM_FOLDS = 5
 
 
+@dataclasses.dataclass(frozen=True)
+class DataSummary:
+    """What the recipe of a goal depends on.
+
+    counts: Numbers of examples per class in `train`, `validation` and `test`.
+    num_factors: Number of labels of an example.
+    is_read_later: Whether the examples are images that are read when needed.
+    about: What the examples are, to be printed.
+    encoder: Section `encoder` of a recipe for such examples, without `dim`.
+    sections: Other sections of the recipe: features, sizes, and the division.
+    """
+
+    counts: Mapping[str, np.ndarray]
+    num_factors: int
+    is_read_later: bool
+    about: str
+    encoder: Mapping[str, Any]
+    sections: Mapping[str, Any]
+
+
 def look_at_data(
     run: Run, fold: int = 0, *, one_is_enough: bool = False
-) -> dict:
+) -> DataSummary:
     """Looks at a data set, for the recipe of a goal.
 
     Args:
@@ -31,43 +53,47 @@ def look_at_data(
         fold: Index of the fold of such a set.
         one_is_enough: Whether a combination of factors may have one example.
 
-    Returns:
-        `train`, `validation` and `test`: the numbers of examples per class;
-        `num_factors`, `about`, `is_read_later` (whether images are read when
-        needed), and the sections `encoder` and `sections` of a recipe for such
-        examples.
-
     Raises:
         ValueError: If a split has fewer than two classes, a class only one
             example (unless `one_is_enough`), or if no encoder takes the
             examples.
     """
     run, divided = _with_validation(run, fold)
-    data, dataset, found = Data(run), run.data.dataset, {}
-    for name in ("train", "validation", "test"):
-        x, labels = data.unprocessed(name)
-        ids = class_ids(labels)
-        _, first, counts = np.unique(ids, return_index=True, return_counts=True)
-        if len(counts) < 2:
-            raise ValueError(
-                f"the split {name!r} of {dataset} has {len(counts)} classes; a "
-                "goal needs two. Add classes or, without splits of your own "
-                "and with six examples of each class, take --split examples"
-            )
-        if counts.min() < 2 and not (one_is_enough and labels.ndim == 2):
-            names = data.names_of_classes(name)[first[counts < 2]].tolist()
-            raise ValueError(
-                f"the split {name!r} of {dataset} has {len(names)} of "
-                f"{len(counts)} classes with one example: {listed(names)}; a "
-                "goal needs two. Add examples, or leave these classes out"
-            )
-        found[name] = counts
-        if name == "train":
-            found["num_factors"] = labels.shape[1] if labels.ndim == 2 else 1
-            found |= _kind(x, dataset)
-            found["is_read_later"] = isinstance(x, datasets.Images)
-    found["sections"] |= divided
-    return found
+    data = Data(run)
+    x, labels = data.unprocessed("train")
+    counts = {"train": _class_counts(data, "train", labels, one_is_enough)}
+    about, encoder, sections = _kind(x, run.data.dataset)
+    for split in ("validation", "test"):
+        _, other = data.unprocessed(split)
+        counts[split] = _class_counts(data, split, other, one_is_enough)
+    return DataSummary(
+        counts=counts,
+        num_factors=labels.shape[1] if labels.ndim == 2 else 1,
+        is_read_later=isinstance(x, datasets.Images),
+        about=about,
+        encoder=encoder,
+        sections=sections | divided,
+    )
+
+
+def _class_counts(data: Data, split: str, labels, one_is_enough) -> np.ndarray:
+    """Returns the number of examples of each class, if a goal can use them."""
+    dataset, ids = data.run.data.dataset, class_ids(labels)
+    _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    if len(counts) < 2:
+        raise ValueError(
+            f"the split {split!r} of {dataset} has {len(counts)} classes; a "
+            "goal needs at least two. Add classes or, without splits of your "
+            "own and with six examples of each class, take --split examples"
+        )
+    if counts.min() < 2 and not (one_is_enough and labels.ndim == 2):
+        names = data.names_of_classes(split)[first[counts < 2]].tolist()
+        raise ValueError(
+            f"the split {split!r} of {dataset} has {len(names)} of "
+            f"{len(counts)} classes with one example: {listed(names)}; a goal "
+            "needs at least two. Add examples, or leave these classes out"
+        )
+    return counts
 
 
 def _with_validation(run: Run, fold: int) -> tuple[Run, dict]:
@@ -99,8 +125,8 @@ def _labels(run: Run, split: str) -> np.ndarray | None:
         return None
 
 
-def _kind(x, dataset: str) -> dict:
-    """What the examples are, their sections of the recipe, and an encoder."""
+def _kind(x, dataset: str) -> tuple[str, dict, dict]:
+    """What the examples are, an encoder, and other sections of the recipe."""
     if isinstance(x, datasets.Utterances) and x.sample_rate:
         return _recordings(x)
     if isinstance(x, datasets.Images):
@@ -109,19 +135,18 @@ def _kind(x, dataset: str) -> dict:
         shape = shapes.pop()
         if shapes or max(shape[:2]) > LARGEST_SIDE:
             shape = RESIZED_SIDE, RESIZED_SIDE, shape[2]
-            sections_ = {"images": {"size": RESIZED_SIDE}}
-            return _images(shape, sections_, "images, cropped and resized to")
-        return _images(shape, {}, "images of")
+            about, encoder = _images(shape, "images, cropped and resized to")
+            return about, encoder, {"images": {"size": RESIZED_SIDE}}
+        return *_images(shape, "images of"), {}
     if isinstance(x, datasets.Utterances):
         shape = x[0].shape
     else:  # an object of the user's own may have no shape
         shape = np.shape(x[np.arange(1)])[1:]
         if len(shape) == 3:
-            return _images(shape, {}, "images of")
+            return *_images(shape, "images of"), {}
         if len(shape) == 1:
             encoder = {"name": "features_encoder", "num_features": shape[0]}
-            about = f"rows of {shape[0]} features"
-            return {"about": about, "sections": {}, "encoder": encoder}
+            return f"rows of {shape[0]} features", encoder, {}
         if len(shape) == 2:
             raise ValueError(
                 f"{dataset} has examples of shape {shape}. If these are grey "
@@ -134,31 +159,26 @@ def _kind(x, dataset: str) -> dict:
     )
 
 
-def _images(shape, sections_, about: str) -> dict:
+def _images(shape, about: str) -> tuple[str, dict]:
     shape = tuple(int(side) for side in shape)
-    return {
-        "about": f"{about} {' x '.join(map(str, shape))}",
-        "sections": sections_,
-        "encoder": {"name": "image_encoder", "image_shape": shape},
-    }
+    encoder = {"name": "image_encoder", "image_shape": shape}
+    return f"{about} {' x '.join(map(str, shape))}", encoder
 
 
-def _recordings(x) -> dict:
+def _recordings(x) -> tuple[str, dict, dict]:
     rate = x.sample_rate
     frames = np.asarray(x.lengths) / rate * 100  # every 10 ms
     num_frames = int(np.clip(np.median(frames) * 0.7, 40, 300))
-    return {
-        "about": f"recordings at {rate} samples per second",
-        "sections": {
-            "front_end": goal_front_end(rate),
-            "utterances": {
-                "num_frames": num_frames,
-                "min_num_frames": num_frames,
-            },
-        },
-        "encoder": {
-            "name": "x_vector_encoder",
-            "num_coefficients": 30,
-            "channels": (96, 96, 96, 96, 288),
+    encoder = {
+        "name": "x_vector_encoder",
+        "num_coefficients": 30,
+        "channels": (96, 96, 96, 96, 288),
+    }
+    sections = {
+        "front_end": goal_front_end(rate),
+        "utterances": {
+            "num_frames": num_frames,
+            "min_num_frames": num_frames,
         },
     }
+    return f"recordings at {rate} samples per second", encoder, sections

@@ -7,9 +7,9 @@ from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
 from trainers.data.folds import class_ids
-from trainers.measures.embed import HeldOutPoints
 from trainers.measures.embed import embed_points
 from trainers.measures.embed import split_to_embed
+from trainers.measures.held_out import HeldOutPoints
 from trainers.terminal.progress import Progress
 from trainers.training.model import untrained_model
 

@@ -16,10 +16,10 @@ from trainers.data.folds import class_ids
 from trainers.data.sprite_images import sprite_images
 from trainers.evaluators import uncertainty
 from trainers.measures.embed import BLOCK
-from trainers.measures.embed import HeldOutPoints
 from trainers.measures.embed import embed
 from trainers.measures.embed import embed_points
 from trainers.measures.embed import split_to_embed
+from trainers.measures.held_out import HeldOutPoints
 from trainers.measures.scores import own_score
 from trainers.terminal.progress import Progress
 from trainers.terminal.progress import counted_images

@@ -3,6 +3,7 @@
 import numpy as np
 
 from trainers.config.run import Run
+from trainers.data.look_at_data import DataSummary
 from trainers.goals.goals import METHODS
 from trainers.goals.goals import goal as goal_of
 from trainers.recipes import sections
@@ -13,7 +14,11 @@ CLASSES_PER_BATCH, EXAMPLES_PER_CLASS = 12, 8
 
 
 def goal_config(
-    dataset: str, goal: str, method: str, data: dict, equal_rows: bool = False
+    dataset: str,
+    goal: str,
+    method: str,
+    data: DataSummary,
+    equal_rows: bool = False,
 ) -> dict:
     """The recipe as nested dictionaries.
 
@@ -25,12 +30,12 @@ def goal_config(
         equal_rows: Whether episodes have the examples of other batches.
     """
     trained_by = METHODS[method]
-    dim = goal_of(goal).dim or 3 * data["num_factors"] + 1
+    dim = goal_of(goal).dim or 3 * data.num_factors + 1
     section = {
         kind: dict(arguments) for kind, arguments in trained_by.section.items()
     }
     if goal == "disentangle":
-        if data["num_factors"] < 2:
+        if data.num_factors < 2:
             raise ValueError(
                 f"the goal disentangle needs labels of several factors; "
                 f"{dataset} has one label an example. Give several label "
@@ -38,13 +43,13 @@ def goal_config(
             )
         batches = sections.factor_batches(5)
     elif trained_by.episodes:
-        batches = _episodes(data["train"])
+        batches = _episodes(data.counts["train"])
         if equal_rows:
-            batches = _as_episodes(_class_batches(data["train"]))
+            batches = _as_episodes(_class_batches(data.counts["train"]))
         kind = next(iter(section))
         section[kind]["num_support"] = batches["num_support"]
     else:
-        batches = _class_batches(data["train"])
+        batches = _class_batches(data.counts["train"])
     num_steps = STEPS_PER_EPOCH * NUM_EPOCHS
     return {
         "dataset": dataset,
@@ -53,11 +58,13 @@ def goal_config(
         "deterministic": True,
         "data_dir": "",
         "manual_dir": "",
-        **data["sections"],
+        **data.sections,
         "batches": batches,
-        "encoder": data["encoder"]
-        | {"dim": dim}
-        | ({"gaussian": True} if trained_by.gaussian else {}),
+        "encoder": {
+            **data.encoder,
+            "dim": dim,
+            **({"gaussian": True} if trained_by.gaussian else {}),
+        },
         **section,
         "optimizer": sections.adam(
             cosine_decay(1e-3, num_steps), global_clipnorm=10.0
@@ -93,14 +100,14 @@ def _evaluation(goal, trained_by, dim, data) -> dict:
             "evaluation": sections.retrieval(trained_by.distance),
         }
     if goal == "verify":
-        dims = max(1, min(dim, len(data["train"]) - 1))
+        dims = max(1, min(dim, len(data.counts["train"]) - 1))
         return {
             "monitor": "val_accuracy_at_equal_error",
             "validation": validation | {"score": "own"},
             "evaluation": sections.verification(dims, num_resamples=200),
         }
     if goal == "disentangle":
-        names = [f"factor {n + 1}" for n in range(data["num_factors"])]
+        names = [f"factor {n + 1}" for n in range(data.num_factors)]
         return {
             "monitor": "val_corrected_modularity_plus_explicitness",
             "validation": validation,
@@ -111,16 +118,16 @@ def _evaluation(goal, trained_by, dim, data) -> dict:
                 "factor_names": tuple(names),
             },
         }
-    task = _episodes(data["test"])
+    task = _episodes(data.counts["test"])
     # Some classes are left to be unknown.
-    if len(data["test"]) >= 4:
-        task["num_classes"] = min(20, len(data["test"]) // 2)
+    if len(data.counts["test"]) >= 4:
+        task["num_classes"] = min(20, len(data.counts["test"]) // 2)
     return {
         "monitor": "val_few_shot_accuracy",
         "validation": validation
         | {
             name: number
-            for name, number in _episodes(data["validation"]).items()
+            for name, number in _episodes(data.counts["validation"]).items()
             if name != "name"
         }
         | {"num_episodes": 20},

@@ -10,6 +10,7 @@ from trainers.config.run import Run
 from trainers.config.run_checks import check_run
 from trainers.config.run_checks import require_effect
 from trainers.data.look_at_data import NUM_FOLDS
+from trainers.data.look_at_data import DataSummary
 from trainers.data.look_at_data import look_at_data
 from trainers.goals.goal_config import goal_config
 from trainers.goals.goal_overrides import data_to_look_at
@@ -73,8 +74,7 @@ def plan_recipe(
             used, or the file is there with other text.
     """
     wanted = goal_of(goal)
-    method = wanted.method if method is None else method
-    wanted.require(method)
+    method = wanted.method_or_default(method)
     data = look_at_data(
         data_to_look_at(dataset, split, division_seed, overrides),
         division_seed % NUM_FOLDS,
@@ -84,7 +84,7 @@ def plan_recipe(
     if command == "compare" and not config["encoder"].get("gaussian"):
         # A comparison has one command for all methods.
         overrides = [o for o in overrides if not o.startswith(OF_GAUSSIANS)]
-    config, run = with_overrides(config, overrides, data["is_read_later"])
+    config, run = with_overrides(config, overrides, data.is_read_later)
     check_run(run)
     require_effect(run, overrides)
     words = [command, dataset, "--goal", goal, "--split", split]
@@ -128,18 +128,16 @@ def written_recipe(planned: Planned):
         raise
 
 
-def _summary(config: dict, data: dict) -> str:
+def _summary(config: dict, data: DataSummary) -> str:
     """What was picked, one line each."""
     method = (config.get("objective") or config["loss"])["name"]
-    classes = {n: len(data[n]) for n in ("train", "validation", "test")}
-    examples = {n: int(data[n].sum()) for n in classes}
     batches = {k: v for k, v in config["batches"].items() if k != "name"}
     return "\n".join(
         [
-            f"  data       {data['about']}",
+            f"  data       {data.about}",
             *(
-                f"  {name:<10} {classes[name]} classes, {count} examples"
-                for name, count in examples.items()
+                f"  {split:<10} {len(counts)} classes, {counts.sum()} examples"
+                for split, counts in data.counts.items()
             ),
             f"  encoder    {config['encoder']['name']}, "
             f"{config['encoder']['dim']} dimensions",

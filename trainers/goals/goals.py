@@ -79,6 +79,16 @@ class Goal:
     higher_is_better: bool = True
     refused: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    def method_or_default(self, method: str | None) -> str:
+        """Returns the method; for None, the goal's own.
+
+        Raises:
+            ValueError: If the method does not fit the goal.
+        """
+        method = self.method if method is None else method
+        self.require(method)
+        return method
+
     def require(self, method: str) -> None:
         """Raises ValueError if a method does not fit the goal."""
         if method in self.refused:

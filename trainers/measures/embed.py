@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from embeddings_tf import callbacks
 from embeddings_tf import scoring
 from embeddings_tf.models.method import Method
 from trainers.terminal.progress import Progress
@@ -15,22 +14,6 @@ def split_to_embed(data, name: str) -> tuple:
     x, labels = data.split(name)
     print(f"Embedding {len(x)} examples of {name}.", flush=True)
     return x, labels
-
-
-class HeldOutPoints(callbacks.EmbeddingEvaluation):
-    """Evaluates points, with each utterance embedded as a whole.
-
-    `embeddings` stays the output of the model, from which predicted variances
-    are read.
-    """
-
-    def embed(self) -> np.ndarray:
-        return embed(self.model, self.x, shown=False)
-
-    def measure(self, embeddings) -> dict[str, float]:
-        if self.metrics:  # the recall without metrics takes means itself
-            embeddings = Method(self.model).points(embeddings).numpy()
-        return super().measure(embeddings)
 
 
 def embed_points(model, x, shown: bool = True) -> np.ndarray:

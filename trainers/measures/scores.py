@@ -19,11 +19,6 @@ def own_score(method: Method) -> Callable | None:
     return pair_score(method) if method.has_likelihood_ratio else None
 
 
-def own_score_of_pairs(method: Method) -> Callable | None:
-    """Like `own_score`, row by row."""
-    return score_of_pairs(method) if method.has_likelihood_ratio else None
-
-
 def pair_score(method: Method) -> Callable:
     """Returns the score of all pairs by which `verify` decides."""
     return _seeded(method.score_all_pairs)

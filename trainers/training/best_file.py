@@ -36,7 +36,7 @@ def best_file(workdir: pathlib.Path) -> pathlib.Path:
     if state and state["epoch"] != best:
         raise unusable(
             workdir,
-            f"is of epoch {state['epoch']}, but the best epoch is {best}",
+            f"contains epoch {state['epoch']}, but the best epoch is {best}",
         )
     return path
 
@@ -49,7 +49,7 @@ def unusable(workdir: pathlib.Path, reason: str) -> ValueError:
     for name in ("latest.keras", "previous.keras"):
         epoch = training_state(folder / name).get("epoch")
         if epoch is not None and epoch == latest.get("best_epoch"):
-            cure = f"copy {name}, which is of the best epoch, to best.keras"
+            cure = f"copy {name}, which contains the best epoch, to best.keras"
             break
     else:
         if latest and not latest.get("finished"):

@@ -20,7 +20,7 @@ from trainers.config.own_code import reason_of
 from trainers.config.run_config import config_of
 from trainers.training.best_file import best_file
 from trainers.training.best_file import unusable
-from trainers.training.loop import require_finite
+from trainers.training.finite_loss import require_finite
 from trainers.training.monitor import best_epoch
 from trainers.training.monitor import direction
 from trainers.training.monitor import is_better
@@ -52,6 +52,9 @@ class Checkpoint(keras.callbacks.Callback):
     checkpoint is kept as `previous.keras`. `best.keras` is the best epoch. All
     files open with `keras.saving.load_model`.
 
+    Training also stops at a batch whose loss is not finite: a
+    FloatingPointError, before anything is saved.
+
     Args:
         directory: Folder of the files.
         monitor: Name in the logs, with a direction (`training.monitor`).
@@ -73,11 +76,11 @@ class Checkpoint(keras.callbacks.Callback):
         best = best_epoch(monitor, state["history"]) if state else 0
         if state and state["best_epoch"] != best:
             # Earlier versions kept the largest value for every monitor.
+            extreme = {"min": "lowest", "max": "highest"}[direction(monitor)]
             raise ValueError(
-                f"{self.directory / 'best.keras'} is of epoch "
-                f"{state['best_epoch']}, but the best epoch by {monitor}, "
-                f"which is to be {direction(monitor)}imised, is {best}; train "
-                "in another --workdir"
+                f"{self.directory / 'best.keras'} contains epoch "
+                f"{state['best_epoch']}, but epoch {best} has the {extreme} "
+                f"{monitor}; train in another --workdir"
             )
         self.state = state or {
             "epoch": 0,

@@ -1,10 +1,10 @@
 """The training loop for several workers, where Keras's own loop fails."""
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.losses.teachable_rows import LogTeachableRows
+from trainers.training.finite_loss import require_finite
 from trainers.training.plain_copy import learning_rates
 from trainers.training.strategy import from_chief
 
@@ -77,13 +77,3 @@ def loop(
             break
     model.optimizer.finalize_variable_values(model.trainable_weights)
     callbacks.on_train_end()
-
-
-def require_finite(loss: float, epoch: int) -> None:
-    """Raises FloatingPointError if the loss of an epoch is not finite."""
-    if not np.isfinite(loss):
-        raise FloatingPointError(
-            f"the loss became {loss} in epoch {epoch + 1}; the checkpoint of "
-            f"epoch {epoch} is kept. Lower config.optimizer.learning_rate or "
-            "clip the gradient (config.optimizer.global_clipnorm)"
-        )

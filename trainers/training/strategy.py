@@ -81,7 +81,7 @@ def start_one_machine(overrides: list[str]) -> None:
 def require_known(name: str) -> str:
     if name not in STRATEGIES:
         raise ValueError(
-            f"config.strategy={name!r} is unknown; there are "
+            f"config.strategy={name!r} is unknown; expected one of "
             f"{', '.join(STRATEGIES)}"
         )
     return name

@@ -92,7 +92,7 @@ class ShowHeldOut(keras.callbacks.Callback):
         super().__init__()
         self.held_out = held_out
         classes = _classes(held_out)
-        self.rows = rows_of_classes(classes, MOST_SHOWN)
+        self.rows = rows_to_show(classes, MOST_SHOWN)
         x = take(held_out.x, self.rows)
         labels = np.asarray(held_out.labels)[self.rows]
         images = sprite_images(x)
@@ -126,7 +126,7 @@ class ShowHeldOut(keras.callbacks.Callback):
         self._is_new = False
 
 
-def rows_of_classes(labels: np.ndarray, most: int) -> np.ndarray:
+def rows_to_show(labels: np.ndarray, most: int) -> np.ndarray:
     """Returns at most `most` rows, all rows of evenly spaced classes.
 
     If not even two classes fit, their first rows.

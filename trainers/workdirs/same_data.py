@@ -54,12 +54,26 @@ def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
         )
 
 
-def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:
+def record_fingerprints(data, state: dict) -> None:
+    """Adds the fingerprints of the data to the state of a run.
+
+    A fingerprint in the state, of the data with which the run started, is kept.
+
+    Args:
+        data: The run's `trainers.data.data.Data`.
+        state: The state that is saved in its checkpoints.
+    """
+    for name, (split, lists) in _fingerprinted(data).items():
+        if name not in state:
+            state[name] = fingerprint(data, split, lists=lists)
+
+
+def require_recorded_data(workdir: pathlib.Path, data, state: dict) -> None:
     """Checks the training and validation data of a run that continues.
 
     The validation data chooses the best epoch, so a change of it would compare
-    epochs by different tasks. The state of a new run, or of an older one
-    without a fingerprint, gets the fingerprint of today's data.
+    epochs by different tasks. Data without a fingerprint in the state of an
+    older run is not checked.
 
     Args:
         workdir: Folder of the run.
@@ -69,23 +83,29 @@ def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:
     Raises:
         OtherDataError: If the data has another fingerprint than the state.
     """
-    fields, validation = data.run, data.run.evaluation.validation
-    lists = []
-    if getattr(validation, "trials", ""):
-        lists = [(validation.split, validation.trials, validation.num_trials)]
-    splits = {
-        TRAINING_FINGERPRINT: (fields.data.split, []),
-        VALIDATION_FINGERPRINT: (validation.split, lists),
-    }
-    for name, (split, of_split) in splits.items():
-        found = fingerprint(data, split, lists=of_split)
-        if of_split and state.get(name) == fingerprint(data, split):
+    for name, (split, lists) in _fingerprinted(data).items():
+        expected = state.get(name)
+        if expected is None:
+            continue
+        found = fingerprint(data, split, lists=lists)
+        if lists and expected == fingerprint(data, split):
             continue  # of an older version, which left out lists
-        expected = state.setdefault(name, found)
         if found != expected:
             raise OtherDataError(
-                f"{fields.data.dataset} has other {FINGERPRINTS[name]} "
+                f"{data.run.data.dataset} has other {FINGERPRINTS[name]} "
                 f"examples than when the run in {workdir} started "
                 f"(fingerprint {found}, not {expected}); put the data back, or "
                 "train in another --workdir"
             )
+
+
+def _fingerprinted(data) -> dict[str, tuple]:
+    """Returns the split and its lists of trials for each fingerprint."""
+    fields, validation = data.run, data.run.evaluation.validation
+    lists = []
+    if getattr(validation, "trials", ""):
+        lists = [(validation.split, validation.trials, validation.num_trials)]
+    return {
+        TRAINING_FINGERPRINT: (fields.data.split, []),
+        VALIDATION_FINGERPRINT: (validation.split, lists),
+    }

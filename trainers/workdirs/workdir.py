@@ -217,22 +217,24 @@ def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
         **more: Sections that must also be equal, such as a search's.
 
     Raises:
-        ValueError: As `require_free`.
+        ValueError: As `contains_run`.
     """
-    if not require_free(path, recipe, run, **more):
+    if not contains_run(path, run, **more):
         wanted = {"recipe": recipe, "config": {**as_json(run), **more}}
         write_json(path / "config.json", wanted)
 
 
-def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
-    """Checks that a workdir is fresh, or contains this run.
+def contains_run(path: pathlib.Path, run: Run, **more) -> bool:
+    """Whether the workdir contains this run; False if it is fresh.
 
-    Returns:
-        Whether it contains a run.
+    Args:
+        path: The workdir.
+        run: The typed run.
+        **more: As in `claim`.
 
     Raises:
-        ValueError: If the workdir belongs to a run with other values; names
-            the first different field. Also if one of its files is damaged.
+        ValueError: If the workdir contains a run with other values; names the
+            first different field. Also if one of its files is damaged.
     """
     read_results(path)
     if not (path / "config.json").exists():

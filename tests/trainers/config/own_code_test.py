@@ -336,7 +336,7 @@ def test_resumed_and_evaluated_in_other_processes(code, method, tmp_path):
     assert process("-c", killed, *command).returncode == 9
     resumed = process("-m", "trainers.train", *command)
     assert resumed.returncode == 0, resumed.stderr
-    assert "Going on after epoch 1." in resumed.stdout
+    assert "Resuming after epoch 1." in resumed.stdout
     evaluated = process("-m", "trainers.evaluate", "--workdir", workdir)
     assert evaluated.returncode == 0, evaluated.stderr
 

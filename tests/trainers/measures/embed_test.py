@@ -7,9 +7,9 @@ from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
 from trainers.config import load_recipe
 from trainers.measures import embed as embed_module
-from trainers.measures.embed import HeldOutPoints
 from trainers.measures.embed import embed
 from trainers.measures.embed import embed_points
+from trainers.measures.held_out import HeldOutPoints
 from trainers.training.model import build_model
 
 X = np.random.default_rng(0).normal(size=(9, 3)).astype("float32")

@@ -147,11 +147,13 @@ def test_a_checkpoint_of_another_epoch_is_not_the_best(ended):
     folder = ended / "checkpoints"
     best, latest = folder / "best.keras", folder / "latest.keras"
     best.write_bytes(latest.read_bytes())
-    expected = "is of epoch 2, but the best epoch is 1; copy previous.keras"
+    expected = "contains epoch 2, but the best epoch is 1; copy previous.keras"
     with pytest.raises(ValueError, match=expected):
         checkpoint.load_best(ended)
     latest.unlink()
-    with pytest.raises(ValueError, match="is of epoch 2, but .* is 1; train"):
+    with pytest.raises(
+        ValueError, match="contains epoch 2, but .* is 1; train"
+    ):
         checkpoint.load_best(ended)
 
 

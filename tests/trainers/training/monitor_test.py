@@ -127,7 +127,9 @@ def test_states_of_maximised_monitors_go_on_and_of_a_loss_do_not(tmp_path):
     }
     saver = checkpoint.Checkpoint(tmp_path, "val_recall_at_1", 1, 9, state)
     assert saver.state is state
-    with pytest.raises(ValueError, match="is of epoch 2, but the best epoch"):
+    with pytest.raises(
+        ValueError, match="contains epoch 2, but epoch 1 has the lowest loss"
+    ):
         checkpoint.Checkpoint(tmp_path, "loss", 1, 9, state)
 
 

@@ -26,6 +26,7 @@ from trainers import fit
 from trainers.config import load_recipe
 from trainers.data.data import Data
 from trainers.fit import build_model
+from trainers.training import replicas
 from trainers.training import strategy as strategies
 from trainers.training.checkpoint import restore
 from trainers.training.loop import loop
@@ -46,7 +47,9 @@ def assert_close_runs(first, second):
 def test_a_recipe_without_the_field_trains_on_one_device(tmp_path):
     run = load_recipe(TINY)
     assert run.training.strategy == "one"
-    with pytest.raises(ValueError, match="'two' is unknown; there are one"):
+    with pytest.raises(
+        ValueError, match="'two' is unknown; expected one of one"
+    ):
         strategies.is_chief("two")
 
 
@@ -316,7 +319,7 @@ def test_a_worker_with_other_data_is_refused(monkeypatch):
     monkeypatch.setattr(strategies, "create", lambda name: plain)
     monkeypatch.setattr(strategies, "from_chief", from_chief)
     run = load_recipe(TINY, ["strategy=multi_worker", "deterministic=False"])
-    monkeypatch.setattr(fit, "_train_beside_the_chief", pytest.fail)
+    monkeypatch.setattr(replicas, "loop", pytest.fail)
     with pytest.raises(ValueError, match="copy the chief's data to every"):
         # Only the chief has a workdir.
         fit.fit(run, TINY, None)
@@ -371,6 +374,6 @@ def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
     for code, _, err in ends:
         assert code == 0, err
         assert err == ""
-    assert "Going on after epoch" in ends[0][1]
+    assert "Resuming after epoch" in ends[0][1]
     assert "the chief writes the results" in ends[1][1]
     assert_close_runs(unbroken, workdir)

@@ -15,7 +15,7 @@ from trainers import train
 from trainers.data.sprite_images import sprite_images
 from trainers.training.checkpoint import restore
 from trainers.training.watch import ShowHeldOut
-from trainers.training.watch import rows_of_classes
+from trainers.training.watch import rows_to_show
 
 
 def events(folder):
@@ -106,12 +106,12 @@ def test_watching_changes_nothing(tmp_path, in_checkout, monkeypatch):
 
 def test_rows_of_whole_classes():
     labels = np.repeat(np.arange(10), 20)
-    assert rows_of_classes(labels, 200).tolist() == list(range(200))
-    rows = rows_of_classes(labels, 60)
+    assert rows_to_show(labels, 200).tolist() == list(range(200))
+    rows = rows_to_show(labels, 60)
     classes, counts = np.unique(labels[rows], return_counts=True)
     assert classes.tolist() == [0, 4, 9] and set(counts) == {20}
     # Two classes do not fit as a whole.
-    assert rows_of_classes(labels, 10).tolist() == [*range(5), *range(180, 185)]
+    assert rows_to_show(labels, 10).tolist() == [*range(5), *range(180, 185)]
 
 
 @pytest.mark.parametrize("value", [-5.0, 300.0])
