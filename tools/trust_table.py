@@ -124,7 +124,8 @@ def probabilities_table(found: dict[str, dict]) -> list[str]:
 
     From the runs of this page that have measured it, and from the committed
     runs on numbers of several digits, whose unseen numbers are new classes.
-    Runs of studies are left out.
+    Runs of studies, and with settings that the recipe does not have, are left
+    out.
     """
     rows: dict[str, list] = {}
     for result in found.values():
@@ -135,7 +136,10 @@ def probabilities_table(found: dict[str, dict]) -> list[str]:
         words = result["recipe"].split("_")
         method = "_".join(words[5:])
         is_shown = "clean" in test and method in FEW_SHOT
-        if is_shown and not n_digit_table.is_of_a_study(result):
+        changed = n_digit_table.is_of_a_study(
+            result
+        ) or n_digit_table.other_settings(result)
+        if is_shown and not changed:
             name = (
                 f"{words[2]}-digit numbers, {words[4]} dimensions "
                 f"| `{FEW_SHOT[method]}`"
