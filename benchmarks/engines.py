@@ -188,9 +188,11 @@ def text(result: dict) -> str:
             f"{row['score_difference']:.0e} | {row['decisions_that_differ']} |"
         )
     found = result["demo"]
+    is_here = (DEMO / str(found["version"])).is_dir()
     lines += [
         "",
-        f"The trained demo, version {found['version']} of `saved_models/demo`, "
+        f"The trained demo, version {found['version']} of `saved_models/demo`"
+        f"{'' if is_here else ', which the repository no longer has'}, "
         f"on {found['queries']:,} images of numbers that it "
         "was not trained on; int8 is calibrated with "
         f"{NUM_CALIBRATION} training images:",
