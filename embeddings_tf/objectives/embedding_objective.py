@@ -1,6 +1,7 @@
 """The base class of the objectives of this library."""
 
 import keras
+import tensorflow as tf
 
 from embeddings_tf.losses.teachable_rows import count_teachable_rows
 from embeddings_tf.ops.batch_needs import PAIRS
@@ -25,6 +26,13 @@ class EmbeddingObjective(keras.layers.Layer):
             `(batch, dim)`, or their lengths differ.
     """
 
+    beta = 0.0
+
+    @property
+    def has_divergence(self) -> bool:
+        """Whether the loss has a KL term that pulls variances towards 1."""
+        return self.beta > 0
+
     @property
     def batch_needs(self) -> BatchNeeds:
         """The rows and classes that a batch needs to train this objective."""
@@ -35,3 +43,7 @@ class EmbeddingObjective(keras.layers.Layer):
         embeddings = real_floats("Embeddings", embeddings, self.compute_dtype)
         count_teachable_rows(self, labels)
         return super().__call__(labels, embeddings, **kwargs)
+
+    def _next_seed(self) -> tf.Tensor:
+        """A new seed, int32 `(2,)`, of an objective with a `seed_generator`."""
+        return tf.cast(self.seed_generator.next(), tf.int32)

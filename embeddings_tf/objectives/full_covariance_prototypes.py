@@ -115,16 +115,15 @@ class FullCovariancePrototypes(EpisodicObjective):
         labels, local = labelled_batch(y_true, y_pred)
         labels, features = gather_global_batch(labels, local)
         episode = split_episode(labels, self.num_support)
-        is_query = tf.logical_not(episode.is_support)
         packed = plane_gaussian.from_features(features)
         classes = self._prototypes(
-            tf.boolean_mask(packed, episode.is_support),
-            tf.boolean_mask(episode.class_ids, episode.is_support),
+            episode.supports(packed),
+            episode.supports(episode.class_ids),
             episode.num_classes,
         )
         log_prob = self._target_log_prob(
-            tf.boolean_mask(packed, is_query),
-            tf.boolean_mask(episode.class_ids, is_query),
+            episode.queries(packed),
+            episode.queries(episode.class_ids),
             self._likelihood(classes),
         )
         value = finite(mean_over_queries(-log_prob), local.dtype)
@@ -217,9 +216,6 @@ class FullCovariancePrototypes(EpisodicObjective):
         embeddings = real_matrix("Embeddings", embeddings, self.compute_dtype)
         _require_width(embeddings.shape)
         return embeddings
-
-    def _next_seed(self) -> tf.Tensor:
-        return tf.cast(self.seed_generator.next(), tf.int32)
 
     def _prototypes(self, packed, class_ids, num_classes) -> tf.Tensor:
         noise = tf.cast(self.noise_variance, packed.dtype)

@@ -11,13 +11,11 @@ from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.labelled_batch import single_precision
 from embeddings_tf.ops.log_average import LARGEST_NUM_SAMPLES
-from embeddings_tf.ops.seed_pair import seed_pair
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -111,18 +109,13 @@ class HedgedInstances(MatchObjective):
     def build(self, y_true_shape, y_pred_shape):
         gaussian.dim_of("HedgedInstances", y_pred_shape)
 
-    @property
-    def has_divergence(self) -> bool:
-        """Whether training draws variances to 1, so that they vary little."""
-        return self.beta > 0
-
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
         local = single_precision(local)
         labels, packed = gather_global_batch(labels, local)
         mean, variance = gaussian.unpack_positive(packed)
         samples = match_probability.samples_of_rows(
-            mean, variance, self.num_samples, self._seed(None)
+            mean, variance, self.num_samples, self._next_seed()
         )
         value = match_probability.match_loss(
             labels,
@@ -131,12 +124,8 @@ class HedgedInstances(MatchObjective):
             self.average == "probability",
         )
         if self.beta:
-            # Squares of embeddings above 1e19 overflow float32.
-            divergence = gaussian.kl_to_standard_normal(
-                tf.cast(mean, tf.float64), tf.cast(variance, tf.float64)
-            )
-            divergence = 2 * self.beta * mean_over_queries(divergence)
-            value += tf.cast(divergence, value.dtype)
+            weight = 2 * self.beta
+            value += gaussian.weighted_divergence(mean, variance, weight)
         return tf.fill(tf.shape(local)[:1], value)
 
     def match_log_probability(
@@ -288,15 +277,12 @@ class HedgedInstances(MatchObjective):
         if num_samples is None:
             num_samples = self.num_samples
         num_samples = _checked_num_samples(num_samples)
+        if seed is None:
+            seed = self._next_seed()
         samples = match_probability.samples_of_sets(
-            first, second, num_samples, self._seed(seed), self.compute_dtype
+            first, second, num_samples, seed, self.compute_dtype
         )
         return *samples, *self._weights(tf.float64)
-
-    def _seed(self, seed) -> tf.Tensor:
-        if seed is None:
-            return tf.cast(self.seed_generator.next(), tf.int32)
-        return seed_pair(seed, True)
 
     def get_config(self):
         return {

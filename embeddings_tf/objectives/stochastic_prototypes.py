@@ -144,11 +144,6 @@ class StochasticPrototypes(EpisodicObjective):
         )
 
     @property
-    def has_divergence(self) -> bool:
-        """Whether training draws variances to 1, so that they vary little."""
-        return self.beta > 0
-
-    @property
     def noise_variance(self) -> tf.Tensor:
         """The trainable variance of a class around its prototype, scalar."""
         if not self.built:
@@ -164,15 +159,13 @@ class StochasticPrototypes(EpisodicObjective):
         labels, local = labelled_batch(y_true, y_pred)
         labels, packed = gather_global_batch(labels, local)
         episode = split_episode(labels, self.num_support)
-        is_query = tf.logical_not(episode.is_support)
         prototypes = self._prototypes(
-            tf.boolean_mask(packed, episode.is_support),
-            tf.boolean_mask(episode.class_ids, episode.is_support),
+            episode.supports(packed),
+            episode.supports(episode.class_ids),
             episode.num_classes,
         )
-        queries = tf.boolean_mask(packed, is_query)
-        targets = tf.boolean_mask(episode.class_ids, is_query)
-        mean, variance = gaussian.unpack_positive(queries)
+        targets = episode.queries(episode.class_ids)
+        mean, variance = gaussian.unpack_positive(episode.queries(packed))
         classes = self._class_likelihood(prototypes)
         sampling = self.num_samples, self._next_seed()
         if self.sampler == "naive":
@@ -186,15 +179,8 @@ class StochasticPrototypes(EpisodicObjective):
             )
         value = mean_over_queries(-target_log_prob)
         if self.beta:
-            # Squares of embeddings above 1e19 overflow float32.
-            divergence = gaussian.kl_to_standard_normal(
-                *(
-                    tf.cast(part, tf.float64)
-                    for part in gaussian.unpack_positive(packed)
-                )
-            )
-            divergence = self.beta * mean_over_queries(divergence)
-            value += finite(divergence, value.dtype)
+            moments = gaussian.unpack_positive(packed)
+            value += gaussian.weighted_divergence(*moments, self.beta)
         return tf.fill(tf.shape(local)[:1], value)
 
     def prototypes(self, packed, labels, num_classes) -> tf.Tensor:
@@ -294,9 +280,6 @@ class StochasticPrototypes(EpisodicObjective):
         second = real_matrix("Gaussians", second, first.dtype)
         gaussian.require_one_dim(first, second)
         return first, second
-
-    def _next_seed(self) -> tf.Tensor:
-        return tf.cast(self.seed_generator.next(), tf.int32)
 
     def _prototypes(self, packed, class_ids, num_classes) -> tf.Tensor:
         mean, variance = gaussian.unpack_valid(packed)

@@ -19,6 +19,14 @@ class Episode(NamedTuple):
     num_classes: tf.Tensor
     is_support: tf.Tensor
 
+    def supports(self, rows: tf.Tensor) -> tf.Tensor:
+        """Returns the supports of `(batch, ...)`, in batch order."""
+        return tf.boolean_mask(rows, self.is_support)
+
+    def queries(self, rows: tf.Tensor) -> tf.Tensor:
+        """Returns the queries of `(batch, ...)`, in batch order."""
+        return tf.boolean_mask(rows, tf.logical_not(self.is_support))
+
 
 def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
     """Splits rows: the first `num_support` rows of a label are supports.

@@ -7,7 +7,9 @@ import math
 
 import tensorflow as tf
 
+from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.prototypes import finite
 from embeddings_tf.ops.seed_pair import seed_pair
 
 # The inverse and the gradient of the root of this variance fit in float32.
@@ -154,6 +156,19 @@ def kl_to_standard_normal(mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
     return 0.5 * tf.reduce_sum(
         tf.square(mean) + variance - 1.0 - tf.math.log(variance), axis=-1
     )
+
+
+def weighted_divergence(
+    mean: tf.Tensor, variance: tf.Tensor, weight: float
+) -> tf.Tensor:
+    """Returns `weight` times the mean of `kl_to_standard_normal` over rows.
+
+    The result is 0 without rows, and clipped to the range of the dtype.
+    """
+    # Squares of embeddings above 1e19 overflow float32.
+    exact = (tf.cast(part, tf.float64) for part in (mean, variance))
+    divergence = weight * mean_over_queries(kl_to_standard_normal(*exact))
+    return finite(divergence, mean.dtype)
 
 
 def posterior(

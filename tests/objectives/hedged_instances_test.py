@@ -429,6 +429,13 @@ def test_embeddings_whose_squares_leave_float32():
     np.testing.assert_allclose(value, 1e-3 * squares.mean(), rtol=1e-5)
 
 
+def test_a_divergence_that_leaves_float32():
+    packed = random_packed()
+    packed[:, :2] *= 1e25
+    value = HedgedInstances(2, beta=1.0, seed=0)(LABELS, packed)
+    np.testing.assert_array_equal(value, np.finfo("float32").max)
+
+
 def test_pairs_of_two_lengths():
     objective = HedgedInstances(2)
     with pytest.raises(ValueError, match="row by row; received 8 and 5 rows"):

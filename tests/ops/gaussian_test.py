@@ -111,6 +111,35 @@ class TestKLToStandardNormal:
         np.testing.assert_array_equal(divergence, [0, 0])
 
 
+class TestWeightedDivergence:
+    @pytest.mark.parametrize("weight", [1e-4, 1.0, 3])
+    def test_by_arithmetic(self, weight):
+        mean, variance = random_rows(3)
+        rows = 0.5 * (mean**2 + variance - 1 - np.log(variance)).sum(axis=1)
+        np.testing.assert_allclose(
+            gaussian.weighted_divergence(
+                tf.constant(mean), tf.constant(variance), weight
+            ),
+            weight * rows.mean(),
+            rtol=1e-5,
+        )
+
+    def test_squares_that_leave_float32(self):
+        mean, variance = tf.constant([[3e20, 4e20]]), tf.ones((1, 2))
+        found = gaussian.weighted_divergence(mean, variance, 1e-4)
+        np.testing.assert_allclose(found, 0.5e-4 * 25e40, rtol=1e-5)
+
+    def test_clips_to_float32(self):
+        mean, variance = tf.constant([[3e20, 4e20]]), tf.ones((1, 2))
+        found = gaussian.weighted_divergence(mean, variance, 1.0)
+        assert found.dtype == tf.float32
+        assert found == tf.float32.max
+
+    def test_no_rows(self):
+        none = tf.zeros((0, 2))
+        assert gaussian.weighted_divergence(none, none, 1.0) == 0
+
+
 class TestPosterior:
     def test_by_loop(self):
         mean, variance = random_rows(2)
