@@ -13,7 +13,6 @@ from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.labelled_batch import single_precision
 from embeddings_tf.ops.log_average import LARGEST_NUM_SAMPLES
 
@@ -161,11 +160,7 @@ class HedgedInstances(MatchObjective):
         Two sets `(n, 2 * dim)` give `(n,)`. `num_samples` and `seed` are as in
         `match_log_probability`.
         """
-        first, second, *weights = self._samples_and_weights(
-            packed_first, packed_second, num_samples, seed
-        )
-        pair = rows_of_one_length(first, second, axis=1)
-        return self._finite(match_probability.logit_by_row(*pair, *weights))
+        return self._match_logit(packed_first, packed_second, num_samples, seed)
 
     def score_pairs(
         self, packed_first, packed_second, num_samples=None, seed=None
@@ -180,16 +175,8 @@ class HedgedInstances(MatchObjective):
 
         Arguments, shapes and memory are as in `match_log_probability`.
         """
-        return self._finite(
-            self._all_logits(packed_first, packed_second, num_samples, seed)
-        )
-
-    def _all_logits(self, packed_first, packed_second, num_samples, seed):
-        return match_probability.logit_of_all_pairs(
-            *self._samples_and_weights(
-                packed_first, packed_second, num_samples, seed
-            )
-        )
+        pair = packed_first, packed_second
+        return self._all_match_logits(*pair, num_samples, seed)
 
     def represent(self, embeddings, class_ids, num_classes) -> tuple:
         gaussian.unpack(embeddings)  # refuses points of an odd width
@@ -199,7 +186,7 @@ class HedgedInstances(MatchObjective):
         self,
         packed_queries,
         packed_supports,
-        support_labels,
+        class_ids,
         num_classes,
         num_samples=None,
         seed=None,
@@ -217,7 +204,7 @@ class HedgedInstances(MatchObjective):
         Args:
             packed_queries: `(queries, 2 * dim)`.
             packed_supports: `(supports, 2 * dim)`.
-            support_labels: `(supports,)` in `[0, num_classes)`, each class at
+            class_ids: `(supports,)` in `[0, num_classes)`, each class at
                 least once.
             num_classes: Number of classes.
             num_samples, seed: As in `match_log_probability`.
@@ -229,19 +216,14 @@ class HedgedInstances(MatchObjective):
             ValueError: If a class has no support (in a graph:
                 `tf.errors.InvalidArgumentError`).
         """
-        labels, packed_supports = labelled_batch(
-            support_labels, packed_supports
-        )
-        log_match = self.match_log_probability(
-            packed_queries, packed_supports, num_samples, seed
-        )
-        return self._log_prob(log_match, labels, num_classes)
+        classes = packed_supports, class_ids, num_classes
+        return self._log_prob(packed_queries, *classes, num_samples, seed)
 
     def log_evidence(
         self,
         packed_queries,
         packed_supports,
-        support_labels,
+        class_ids,
         num_classes,
         num_samples=None,
         seed=None,
@@ -258,19 +240,14 @@ class HedgedInstances(MatchObjective):
 
         Args:
             packed_queries: `(queries, 2 * dim)`.
-            packed_supports, support_labels, num_classes: As in `log_prob`.
+            packed_supports, class_ids, num_classes: As in `log_prob`.
             num_samples, seed: As in `match_log_probability`.
 
         Returns:
             `(queries,)`.
         """
-        labels, packed_supports = labelled_batch(
-            support_labels, packed_supports
-        )
-        logits = self._all_logits(
-            packed_queries, packed_supports, num_samples, seed
-        )
-        return self._log_evidence(logits, labels, num_classes)
+        classes = packed_supports, class_ids, num_classes
+        return self._log_evidence(packed_queries, *classes, num_samples, seed)
 
     def _samples_and_weights(self, first, second, num_samples, seed) -> tuple:
         """Samples of two sets, scale and offset, all in float64."""

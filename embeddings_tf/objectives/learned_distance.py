@@ -231,15 +231,7 @@ class LearnedDistance(PairObjective):
         """All supports represent a class: arguments 2 to 4 of `log_prob`."""
         return all_supports(embeddings, class_ids, num_classes)
 
-    def log_prob(
-        self,
-        queries,
-        supports,
-        class_ids,
-        num_classes,
-        num_samples=None,
-        seed=None,
-    ) -> tf.Tensor:
+    def log_prob(self, queries, supports, class_ids, num_classes) -> tf.Tensor:
         """Log-probability of every class for every query.
 
         The log softmax, over classes, of the mean logit of a query with the
@@ -251,7 +243,6 @@ class LearnedDistance(PairObjective):
             class_ids: `(supports,)` in `[0, num_classes)`, each class at
                 least once.
             num_classes: Number of classes.
-            num_samples, seed: Ignored: the distance draws no samples.
 
         Returns:
             `(queries, classes)`.
@@ -266,7 +257,7 @@ class LearnedDistance(PairObjective):
         """Log-likelihood ratio: the query is in any class, versus in none.
 
         The classes are equally likely, with the scores of `log_prob`. The
-        arguments are the first four of `log_prob`; returns `(queries,)`.
+        arguments are as in `log_prob`; returns `(queries,)`.
         """
         return log_mean_exp(
             self._class_scores(queries, supports, class_ids, num_classes)

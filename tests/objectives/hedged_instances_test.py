@@ -369,6 +369,15 @@ class TestClasses:
             log_prob, self.expected(4, objective), rtol=1e-5
         )
 
+    def test_distances_whose_difference_leaves_float32(self):
+        supports = points(np.array([[1e8, 0], [1e8, 3e4]]))
+        log_prob = HedgedInstances().log_prob(
+            points(np.zeros((1, 2))), supports, [0, 1], 2, seed=0
+        )
+        # The second support is 4.5 further away.
+        expected = special.log_softmax([[0, -np.hypot(1e8, 3e4) + 1e8]], axis=1)
+        np.testing.assert_allclose(log_prob, expected, rtol=1e-4)
+
     def test_few_shot_classifier(self):
         encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
         model = EmbeddingModel(encoder, HedgedInstances(), gaussian=True)
