@@ -36,7 +36,7 @@ def colour_orientation_encoder(
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
           appendix: two blocks more than for Omniglot, because the images are
-          larger. Their size and the 64 filters, which its text lost, are
+          larger. Their size and the 64 filters, missing from its text, are
           assumed; six poolings of 64 pixels leave one. Keras's momentum (.99)
           and epsilon (.001) of batch normalisation are ours.
 

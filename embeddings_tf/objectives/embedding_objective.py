@@ -11,15 +11,16 @@ from embeddings_tf.ops.labelled_batch import real_floats
 
 
 class EmbeddingObjective(keras.layers.Layer):
-    """A layer whose first input is class ids, which stay integers.
+    """Base class of objectives on embeddings; class ids stay integers.
 
     Keras casts float inputs of a layer to its dtype, and half precision
-    merges neighbouring ids. Here `call` gets labels as integers `(batch,)`,
-    checked.
+    merges neighbouring class ids. `EmbeddingObjective` passes checked integer
+    labels `(batch,)` to `call`.
 
-    To be implemented by subclasses: `call(y_true, y_pred) -> (batch,)`,
-    `build(y_true_shape, y_pred_shape)`, and `batch_needs` if the objective
-    needs other batches than class-balanced ones.
+    Subclasses implement `call(y_true, y_pred) -> (batch,)` and
+    `build(y_true_shape, y_pred_shape)`. An objective that needs other batches
+    than class-balanced ones also overrides `batch_needs`. An objective whose
+    loss has a KL term has its weight as the attribute `beta`.
 
     Raises:
         ValueError: If labels are not class ids, embeddings not real numbers

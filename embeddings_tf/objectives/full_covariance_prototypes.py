@@ -196,8 +196,9 @@ class FullCovariancePrototypes(EpisodicObjective):
     def score_pairs(self, first, second) -> tf.Tensor:
         """Log-density of one row given a class with one support, row by row.
 
-        `log_evidence` of the first for a class enrolled by the second alone,
-        no likelihood ratio. Sets `(n, 5)` give `(n,)`.
+        Equals `log_evidence` of `first` under one class whose only support is
+        `second`: a log-density, not a likelihood ratio. Sets `(n, 5)` give
+        `(n,)`.
         """
         first, second = map(self._features, (first, second))
         first, second = rows_of_one_length(first, second)

@@ -40,12 +40,12 @@ class LearnedDistance(PairObjective):
     `embeddings_tf.models.EmbeddingModel`; feed it class-balanced batches.
 
     Formula, with D = sigmoid(x) of the logit x of `distance`, ordered pairs
-    (a, b) of two rows, and y' the projected embedding, normalised to length 1:
+    (a, b) of two rows, and z' the projected embedding, normalised to length 1:
 
     ```
     v   = 1/2 mean over positive pairs of -ln D
         + 1/2 mean over negative pairs of -ln(1 - D)                (Eq. 3)
-    v_i = v + cross-entropy of the auxiliary classifier on y'_i and its class
+    v_i = v + cross-entropy of the auxiliary classifier on z'_i and its class
             + value i of `encoder_loss`
     ```
 

@@ -63,12 +63,12 @@ class StochasticPrototypes(EpisodicObjective):
             or `GaussianEmbedding(initial_variance=0.05)`.
         num_samples: Samples per query in training.
         initial_noise_variance: Where `noise_variance` starts, at most 1e18.
-            None: `num_support * 0.01 ** (2 / dim)`, our reading of the paper,
-            whose formula is lost.
+            None: `num_support * 0.01 ** (2 / dim)`, our reconstruction; the
+            formula is missing from the paper's text.
         noise_transform: `"softplus"` or `"exp"`, from the weight to its value.
-        beta: Weight of a divergence, 0 to 1e18, as of `HedgedInstances`. The
-            paper has none. Try 1e-3 for an input's variance in many
-            dimensions, where training may not need it (`docs/uncertainty.md`).
+        beta: Weight of the KL divergence from N(0, I), 0 to 1e18. 0 is the
+            paper's loss. In many dimensions the loss alone may not train the
+            predicted variance; then try 1e-3 (`docs/uncertainty.md`).
         seed: Seed of the training samples; None: from Keras's global seed.
 
     Call arguments:
@@ -247,8 +247,9 @@ class StochasticPrototypes(EpisodicObjective):
     def score_pairs(self, packed_first, packed_second) -> tf.Tensor:
         """Log-density of one row given a class with one support, row by row.
 
-        `log_evidence` of the first for a class enrolled by the second alone,
-        no likelihood ratio. Sets `(n, 2 * dim)` give `(n,)`.
+        Equals `log_evidence` of `first` under one class whose only support is
+        `second`: a log-density, not a likelihood ratio. Sets `(n, 2 * dim)`
+        give `(n,)`.
         """
         first, second = self._two_sets(packed_first, packed_second)
         first, second = rows_of_one_length(first, second)

@@ -113,8 +113,8 @@ def statistics(labels, embeddings, equal_variance) -> _Batch:
     dtype = embeddings.dtype
     num_rows = tf.size(labels)
     if compat.is_traced_for_xla():
-        # XLA does not compile the at most one pair of two rows. Two labels
-        # more add no class, but raise its bound of the number of classes.
+        # With two rows, XLA bounds the pairs by one and fails to compile.
+        # Repeating a label raises the bound and adds no class.
         labels = tf.concat([labels, labels[:1], labels[:1]], axis=0)
     present, ids = tf.unique(labels)
     ids, num_classes = ids[:num_rows], _checked_num_classes(tf.size(present))

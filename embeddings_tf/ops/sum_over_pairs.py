@@ -204,7 +204,7 @@ def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block, own):
         num_blocks = (end - begin - 1) // block + 1
         array = functools.partial(tf.TensorArray, z.dtype, infer_shape=False)
         kept, found = loop(add_of_row, array(num_blocks), array(num_blocks + 1))
-        # A replica may have no rows; a block of none tells their width.
+        # A replica without rows still needs the width; an empty block gives it.
         none = tf.range(0)
         of_none = of_row(between(none, everything), none)
         found = found.write(num_blocks, of_none)
