@@ -44,9 +44,14 @@ def features_encoder(
         initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
 
     Input shape: `(batch, num_features)`.
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
 
     Returns:
         A functional `keras.Model` with input `features`.
+
+    Raises:
+        ValueError: If an argument is not as described.
 
     Example:
 

@@ -45,6 +45,9 @@ def image_encoder(
             `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
         initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
 
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
+
     Returns:
         A functional `keras.Model` with input `image`.
 

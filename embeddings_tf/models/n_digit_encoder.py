@@ -32,11 +32,17 @@ def n_digit_encoder(
         gaussian: True: ends in `GaussianEmbedding(dim)`, output
             `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
         image_shape: `(height, width, channels)`, `(28, 28 * n, 1)` for MNIST
-            and `(8, 8 * n, 1)` for scikit-learn's digits.
+            and `(8, 8 * n, 1)` for scikit-learn's digits. Sides of at least 4.
         initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
+
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
 
     Returns:
         A functional `keras.Model` with input `image`.
+
+    Raises:
+        ValueError: If an argument is not as described.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),

@@ -52,8 +52,14 @@ def omniglot_encoder(
         fused: Whether batch normalisation is one kernel in training, which
             halves the time of a step on a CPU and rounds differently.
 
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
+
     Returns:
         A functional `keras.Model` with input `image`.
+
+    Raises:
+        ValueError: If an argument is not as described.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),

@@ -36,18 +36,21 @@ def sprites_encoder(
         gaussian: True: ends in `GaussianEmbedding(dim)`, output
             `(batch, 2 * dim)`, as `BetaVAE` needs it. False: a point,
             `(batch, dim)`.
-        image_shape: `(height, width, channels)`.
+        image_shape: `(height, width, channels)`, sides of at least 13.
         width: Units of the dense layer.
         initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
         dimension_dropout: Rate of a `DimensionDropout` at the end; 0 for none.
             It must be 0 with `gaussian`.
 
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
+
     Returns:
         A functional `keras.Model` with input `image`.
 
     Raises:
-        ValueError: If `dimension_dropout` is not in [0, 1), or if it is
-            combined with `gaussian`.
+        ValueError: If an argument is not as described, or
+            `dimension_dropout` is combined with `gaussian`.
 
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), after

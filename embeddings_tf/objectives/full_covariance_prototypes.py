@@ -109,6 +109,7 @@ class FullCovariancePrototypes(EpisodicObjective):
 
     @property
     def noise_variance(self) -> tf.Tensor:
+        """The trainable variance of a class around its prototype, scalar."""
         return tf.nn.softplus(tf.convert_to_tensor(self.raw_noise_variance))
 
     def call(self, y_true, y_pred):

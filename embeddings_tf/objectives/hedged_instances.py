@@ -179,6 +179,12 @@ class HedgedInstances(MatchObjective):
         return self._all_match_logits(*pair, num_samples, seed)
 
     def represent(self, embeddings, class_ids, num_classes) -> tuple:
+        """Represents classes by all of their supports, packed Gaussians.
+
+        Returns:
+            The arguments of `log_prob` after the queries: the supports, their
+            classes in `[0, num_classes)`, and the number of classes.
+        """
         gaussian.unpack(embeddings)  # refuses points of an odd width
         return super().represent(embeddings, class_ids, num_classes)
 

@@ -71,6 +71,10 @@ class StochasticPrototypes(EpisodicObjective):
             predicted variance; then try 1e-3 (`docs/uncertainty.md`).
         seed: Seed of the training samples; None: from Keras's global seed.
 
+    Attributes:
+        noise_variance: The trainable variance of a class around its
+            prototype, a scalar. Known once the objective is built.
+
     Call arguments:
         y_true: Class ids `(batch,)`, any integers.
         y_pred: Packed Gaussians `(batch, 2 * dim)`.
@@ -189,8 +193,11 @@ class StochasticPrototypes(EpisodicObjective):
         Args:
             packed: Supports `(n, 2 * dim)`.
             labels: `(n,)` in `[0, num_classes)`, each class at least once.
-            num_classes: Number of classes; as many packed Gaussians, without
-                `noise_variance`, are returned.
+            num_classes: Number of classes.
+
+        Returns:
+            Packed Gaussians `(num_classes, 2 * dim)`, without
+            `noise_variance`.
         """
         labels, packed = labelled_batch(labels, self._built_for(packed))
         labels = require_support(labels, num_classes)
