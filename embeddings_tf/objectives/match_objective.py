@@ -1,11 +1,11 @@
 """The base class of objectives that learn the probability of a match."""
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.objectives.pair_objective import PairObjective
 from embeddings_tf.ops import match_probability
+from embeddings_tf.ops import positive_weight
 from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import rows_of_one_length
@@ -30,7 +30,9 @@ class MatchObjective(PairObjective):
         self.raw_scale = self.add_weight(
             name="raw_scale",
             shape=(),
-            initializer=keras.initializers.Constant(np.log(np.expm1(1.0))),
+            initializer=keras.initializers.Constant(
+                positive_weight.inverse("softplus", 1.0)
+            ),
         )
         self.offset = self.add_weight(
             name="offset", shape=(), initializer="zeros"
