@@ -13,7 +13,9 @@ from embeddings_tf.objectives.auxiliary_classifier import auxiliary_classifier
 from embeddings_tf.objectives.auxiliary_classifier import cross_entropy
 from embeddings_tf.objectives.auxiliary_classifier import require_classifier
 from embeddings_tf.objectives.auxiliary_classifier import require_distance
-from embeddings_tf.objectives.auxiliary_classifier import require_teacher
+from embeddings_tf.objectives.auxiliary_classifier import (
+    require_encoder_trained,
+)
 from embeddings_tf.objectives.pair_objective import PairObjective
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
@@ -157,7 +159,7 @@ class LearnedDistance(PairObjective):
         )
         self.train_encoder = truth("train_encoder", train_encoder)
         self.encoder_loss = encoder_loss
-        require_teacher(train_encoder, auxiliary, encoder_loss)
+        require_encoder_trained(train_encoder, auxiliary, encoder_loss)
         self.updates = one_of("updates", updates, UPDATES)
         in_turns = updates == "alternating"
         self.turns: Any = AlternatingUpdates(name="turns") if in_turns else None

@@ -1,5 +1,6 @@
 """F statistics of all pairs of classes: value and gradient of the loss."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -84,18 +85,13 @@ def value_and_gradient(
         embeddings -= embeddings[:1]
     batch = statistics(labels, embeddings, equal_variance)
 
-    def test(ratio, is_pair, a, b):
-        return compare_classes(
-            ratio,
-            is_pair,
-            a,
-            b,
-            num_dims,
-            grand_mean,
-            direction,
-            equal_variance,
-        )
-
+    test = functools.partial(
+        compare_classes,
+        num_dims=num_dims,
+        grand_mean=grand_mean,
+        direction=direction,
+        equal_variance=equal_variance,
+    )
     value, gradient = over_all_pairs(batch, test)
     # top_k ignores NaN.
     is_finite = tf.math.is_finite(tf.reduce_sum(batch.spread))
