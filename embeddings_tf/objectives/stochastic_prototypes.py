@@ -18,6 +18,7 @@ from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
+from embeddings_tf.ops.labelled_batch import require_one_width
 from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.prototypes import finite
 from embeddings_tf.ops.prototypes import require_support
@@ -286,7 +287,7 @@ class StochasticPrototypes(EpisodicObjective):
     def _two_sets(self, first, second) -> tuple[tf.Tensor, tf.Tensor]:
         first = self._built_for(first)
         second = real_matrix("Gaussians", second, first.dtype)
-        gaussian.require_one_dim(first, second)
+        require_one_width(first, second)
         return first, second
 
     def _prototypes(self, packed, class_ids, num_classes) -> tf.Tensor:

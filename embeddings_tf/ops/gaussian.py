@@ -52,18 +52,6 @@ def dim_of(reader: str, shape) -> int:
     return width // 2
 
 
-def require_one_dim(first: tf.Tensor, second: tf.Tensor) -> None:
-    """Raises ValueError unless two sets of Gaussians have one dimension.
-
-    Otherwise a Gaussian of one dimension would be broadcast.
-    """
-    if not first.shape[-1:].is_compatible_with(second.shape[-1:]):
-        raise ValueError(
-            "Gaussians that are compared must have one width; received shapes "
-            f"{first.shape} and {second.shape}. Embed both with one encoder."
-        )
-
-
 def mark(packed: tf.Tensor) -> tf.Tensor:
     """Marks a tensor as Gaussian, so that `require_points` refuses it.
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.distances import square_root
 from embeddings_tf.ops.labelled_batch import real_matrix
+from embeddings_tf.ops.labelled_batch import require_one_width
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 from embeddings_tf.ops.sigmoid_means import log_mean_sigmoid
@@ -67,7 +68,7 @@ def samples_of_sets(first, second, num_samples, seed, dtype) -> list[tf.Tensor]:
         real_matrix("Gaussians", packed, dtype) for packed in (first, second)
     ]
     moments = [gaussian.unpack(packed) for packed in sides]
-    gaussian.require_one_dim(*sides)
+    require_one_width(*sides)
     samples = []
     for side, (mean, variance) in enumerate(moments):
         noise = gaussian.standard_normal(

@@ -449,7 +449,7 @@ def test_pairs_of_two_lengths():
     objective = HedgedInstances(2)
     with pytest.raises(ValueError, match="row by row; received 8 and 5 rows"):
         objective.match_logit(random_packed(), random_packed(5))
-    with pytest.raises(ValueError, match="one width"):
+    with pytest.raises(ValueError, match="the same width"):
         objective.match_logit(random_packed(), random_packed(dim=1))
     for bad in (None, "text", np.ones(4), 3.0):
         with pytest.raises(ValueError, match="received"):

@@ -54,11 +54,6 @@ class TestPack:
             np.testing.assert_array_equal(mean, [[1, 2]])
             np.testing.assert_array_equal(found, [[0.5, np.nan]])
 
-    def test_widths_that_differ(self):
-        gaussian.require_one_dim(tf.ones((3, 4)), tf.ones((1, 4)))
-        with pytest.raises(ValueError, match=r"one width.*\(3, 4\).*\(3, 2\)"):
-            gaussian.require_one_dim(tf.ones((3, 4)), tf.ones((3, 2)))
-
     def test_unknown_width(self):
         function = tf.function(
             gaussian.unpack, input_signature=[tf.TensorSpec((None, None))]

@@ -6,6 +6,7 @@ from embeddings_tf.ops.labelled_batch import class_labels
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import require_one_width
 from embeddings_tf.ops.labelled_batch import rows_of_one_length
 
 Z = np.ones((3, 2), "float32")
@@ -174,6 +175,12 @@ def test_a_matrix():
     for bad in (Z[0], Z[None], np.float32(1)):
         with pytest.raises(ValueError, match=r"Z must be a matrix.*received"):
             real_matrix("Z", bad)
+
+
+def test_widths_that_differ():
+    require_one_width(tf.ones((3, 4)), tf.ones((1, 4)))
+    with pytest.raises(ValueError, match=r"same width.*\(3, 4\).*\(3, 2\)"):
+        require_one_width(tf.ones((3, 4)), tf.ones((3, 2)))
 
 
 @pytest.mark.parametrize("axis", [0, 1])
