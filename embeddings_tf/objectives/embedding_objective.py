@@ -7,7 +7,7 @@ from embeddings_tf.losses.teachable_rows import count_teachable_rows
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.tensors import real_floats
 
 
 class EmbeddingObjective(keras.layers.Layer):

@@ -9,16 +9,16 @@ from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import plane_gaussian
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
+from embeddings_tf.ops.numerics import finite
+from embeddings_tf.ops.numerics import log_mean_exp
+from embeddings_tf.ops.numerics import mean_or_zero
 from embeddings_tf.ops.positive_weight import inverse
-from embeddings_tf.ops.prototypes import finite
-from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import require_support
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import rows_of_one_length
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -127,7 +127,7 @@ class FullCovariancePrototypes(EpisodicObjective):
             episode.queries(episode.class_ids),
             self._likelihood(classes),
         )
-        value = finite(mean_over_queries(-log_prob), local.dtype)
+        value = finite(mean_or_zero(-log_prob), local.dtype)
         return tf.fill(tf.shape(local)[:1], value)
 
     def points(self, embeddings) -> tf.Tensor:

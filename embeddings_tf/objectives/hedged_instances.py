@@ -13,8 +13,8 @@ from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import single_precision
 from embeddings_tf.ops.sigmoid_means import LARGEST_NUM_SAMPLES
+from embeddings_tf.ops.tensors import single_precision
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

@@ -24,13 +24,13 @@ from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
+from embeddings_tf.ops.numerics import log_mean_exp
 from embeddings_tf.ops.pair_divergence import flipped_targets
 from embeddings_tf.ops.pair_divergence import pair_divergence
 from embeddings_tf.ops.pair_divergence import require_classes
 from embeddings_tf.ops.prototypes import all_supports
-from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import mean_of_class
+from embeddings_tf.ops.tensors import real_matrix
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

@@ -5,10 +5,11 @@ import tensorflow as tf
 
 from embeddings_tf.objectives.pair_objective import PairObjective
 from embeddings_tf.ops import match_probability
+from embeddings_tf.ops import numerics
 from embeddings_tf.ops import positive_weight
 from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
+from embeddings_tf.ops.tensors import rows_of_one_length
 
 
 class MatchObjective(PairObjective):
@@ -64,7 +65,7 @@ class MatchObjective(PairObjective):
 
     def _finite(self, values) -> tf.Tensor:
         """Values of float64 in the dtype of the objective, not infinite."""
-        return prototypes.finite(values, tf.as_dtype(self.compute_dtype))
+        return numerics.finite(values, tf.as_dtype(self.compute_dtype))
 
     def _match_logit(self, *pair) -> tf.Tensor:
         first, second, *weights = self._samples_and_weights(*pair)
@@ -91,4 +92,4 @@ class MatchObjective(PairObjective):
         tensors = self._samples_and_weights(queries, supports, *sampling)
         logits = match_probability.logit_of_all_pairs(*tensors)
         best = prototypes.best_of_class(logits, class_ids, num_classes)
-        return self._finite(prototypes.log_mean_exp(best))
+        return self._finite(numerics.log_mean_exp(best))

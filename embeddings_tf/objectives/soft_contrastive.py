@@ -7,9 +7,9 @@ from embeddings_tf.objectives.match_objective import MatchObjective
 from embeddings_tf.ops import match_probability
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import require_one_width
-from embeddings_tf.ops.labelled_batch import single_precision
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import require_one_width
+from embeddings_tf.ops.tensors import single_precision
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

@@ -13,15 +13,15 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
-from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import require_one_width
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
-from embeddings_tf.ops.prototypes import finite
+from embeddings_tf.ops.numerics import finite
+from embeddings_tf.ops.numerics import mean_or_zero
 from embeddings_tf.ops.prototypes import require_support
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import require_one_width
+from embeddings_tf.ops.tensors import rows_of_one_length
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -182,7 +182,7 @@ class StochasticPrototypes(EpisodicObjective):
             target_log_prob = prototype_samplers.intersection_log_prob(
                 mean, variance, targets, *classes, *sampling
             )
-        value = mean_over_queries(-target_log_prob)
+        value = mean_or_zero(-target_log_prob)
         if self.beta:
             moments = gaussian.unpack_positive(packed)
             value += gaussian.weighted_divergence(*moments, self.beta)

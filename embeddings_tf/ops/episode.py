@@ -56,10 +56,3 @@ def _rank_and_count(class_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     )
     rank = tf.scatter_nd(order[:, None], rank_in_order, tf.shape(class_ids))
     return rank, tf.gather(counts, class_ids)
-
-
-def mean_over_queries(values: tf.Tensor) -> tf.Tensor:
-    """Returns the mean of `(queries,)`, 0 for a batch without queries."""
-    return tf.math.divide_no_nan(
-        tf.reduce_sum(values), tf.cast(tf.size(values), values.dtype)
-    )

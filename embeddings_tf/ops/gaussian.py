@@ -7,10 +7,10 @@ import math
 
 import tensorflow as tf
 
-from embeddings_tf.ops.episode import mean_over_queries
-from embeddings_tf.ops.labelled_batch import real_floats
-from embeddings_tf.ops.prototypes import finite
+from embeddings_tf.ops.numerics import finite
+from embeddings_tf.ops.numerics import mean_or_zero
 from embeddings_tf.ops.seed_pair import seed_pair
+from embeddings_tf.ops.tensors import real_floats
 
 # The inverse and the gradient of the root of this variance fit in float32.
 SMALLEST_VARIANCE = 1e-37
@@ -155,7 +155,7 @@ def weighted_divergence(
     """
     # Squares of embeddings above 1e19 overflow float32.
     exact = (tf.cast(part, tf.float64) for part in (mean, variance))
-    divergence = weight * mean_over_queries(kl_to_standard_normal(*exact))
+    divergence = weight * mean_or_zero(kl_to_standard_normal(*exact))
     return finite(divergence, mean.dtype)
 
 

@@ -10,12 +10,12 @@ import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.distances import square_root
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import require_one_width
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 from embeddings_tf.ops.sigmoid_means import log_mean_sigmoid
 from embeddings_tf.ops.sigmoid_means import mean_log_sigmoid
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import require_one_width
 
 # Samples of both sides, scale and offset. Shapes are open, so each function is
 # traced once for all models, shapes and calls.

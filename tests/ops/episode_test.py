@@ -57,16 +57,3 @@ def test_split_of_no_rows():
     )
     assert class_ids.shape == is_support.shape == (0,)
     assert num_classes == 0
-
-
-def test_mean_over_queries():
-    assert episode.mean_over_queries(tf.constant([1.0, 2.0, 6.0])) == 3.0
-
-
-def test_mean_over_no_queries():
-    values = tf.zeros((0,))
-    with tf.GradientTape() as tape:
-        tape.watch(values)
-        mean = episode.mean_over_queries(values)
-    assert mean == 0.0
-    assert tape.gradient(mean, values).shape == (0,)
