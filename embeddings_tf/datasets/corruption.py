@@ -4,8 +4,8 @@ import numbers
 
 import tensorflow as tf
 
-from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.seed_pair import seed_pair
+from embeddings_tf.ops.tensors import real_numbers
 
 
 def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:

@@ -5,8 +5,8 @@ import math
 import tensorflow as tf
 
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.seed_pair import seed_pair
+from embeddings_tf.ops.tensors import real_numbers
 
 # Standard deviation of blur and noise at strength 1: a share of the shorter
 # side, and grey levels.

@@ -3,8 +3,8 @@
 import tensorflow as tf
 
 from embeddings_tf.ops.arguments import integer_at_least
-from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.seed_pair import seed_pair
+from embeddings_tf.ops.tensors import real_numbers
 
 # Far wider than images. A wider margin may not fit in memory.
 _MOST_PADDING = 4096

@@ -8,7 +8,7 @@ from embeddings_tf.export import checks
 from embeddings_tf.export import memory
 from embeddings_tf.layers.pixel_range import exported_checks
 from embeddings_tf.models.input_shape import require_input_shape
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.tensors import real_numbers
 
 # Numbers that a block of rows may need at once: 256 MiB in float32.
 BLOCK = 2**26

@@ -4,7 +4,7 @@ import keras
 
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import share
-from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.tensors import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

@@ -8,7 +8,7 @@ from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.arguments import truth
-from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.tensors import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

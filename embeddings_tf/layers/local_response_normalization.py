@@ -6,7 +6,7 @@ import tensorflow as tf
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
-from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.tensors import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

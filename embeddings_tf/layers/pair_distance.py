@@ -8,11 +8,11 @@ from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
-from embeddings_tf.ops.labelled_batch import real_floats
-from embeddings_tf.ops.labelled_batch import real_numbers
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.pair_logits import logits_of_all_pairs
 from embeddings_tf.ops.pair_logits import logits_of_pairs
+from embeddings_tf.ops.tensors import real_floats
+from embeddings_tf.ops.tensors import real_numbers
+from embeddings_tf.ops.tensors import rows_of_one_length
 
 # Floats per hidden layer of a block of pairs: 1 MiB, which fits the cache.
 BLOCK_FLOATS = 2**18

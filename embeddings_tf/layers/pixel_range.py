@@ -10,7 +10,7 @@ import tensorflow as tf
 from embeddings_tf import compat
 from embeddings_tf.ops import pixels
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.tensors import real_numbers
 
 CHOICES = ("warn", "refuse", "accept")
 # The choice for the graph that is being exported, and the name of the input

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.tensors import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

@@ -7,7 +7,7 @@ from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import sequence
 from embeddings_tf.ops.arguments import share
-from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.tensors import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

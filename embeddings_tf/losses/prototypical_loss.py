@@ -13,11 +13,11 @@ from embeddings_tf.ops.active_share import active_queries
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.batch_needs import episode_needs
-from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import single_precision
+from embeddings_tf.ops.numerics import mean_or_zero
+from embeddings_tf.ops.tensors import single_precision
 
 
 def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
@@ -47,7 +47,7 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
     local = single_precision(local)
     labels, embeddings = gather_global_batch(labels, local)
     log_prob = _log_prob(labels, embeddings, num_support)
-    return tf.fill(tf.shape(local)[:1], mean_over_queries(-log_prob))
+    return tf.fill(tf.shape(local)[:1], mean_or_zero(-log_prob))
 
 
 def _log_prob(labels, embeddings, num_support) -> tf.Tensor:

@@ -87,7 +87,7 @@ def backbone_output(network, weights, image_shape, rate, seed):
         random.seed(random_seed("seed", seed))  # of Keras's initial weights
     try:
         is_own = isinstance(network, str) and split_name(network) is not None
-        make = _own_network if is_own else _application
+        make = _own_network if is_own else application
         made = make(network, weights, (*shape[:2], 3))
     finally:
         if seed is not None:
@@ -110,7 +110,14 @@ def backbone_output(network, weights, image_shape, rate, seed):
     return image, float32(x)
 
 
-def _application(network, weights, shape):
+def application(network, weights, shape) -> keras.Model:
+    """Returns a network of `keras.applications` with mean pooling, no top.
+
+    Raises:
+        OSError: If the weights cannot be downloaded or read.
+        ValueError: For an unknown network, other weights, or images that the
+            network does not take.
+    """
     names = application_names()
     if not isinstance(network, str) or network not in names:
         raise ValueError(
@@ -126,7 +133,7 @@ def _application(network, weights, shape):
             name=network.lower(),
         )
     except ValueError as error:
-        # Keras names the wrong argument, in several lines.
+        # Keras's error says which argument is wrong, in several lines.
         raise ValueError(
             f"{network} with weights={weights!r} and images of shape {shape}: "
             f"{' '.join(str(error).split())}"

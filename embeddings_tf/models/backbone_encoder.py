@@ -2,8 +2,8 @@
 
 import keras
 
-from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models.backbone import backbone_output
+from embeddings_tf.models.embedding_layer import embedding_layer
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import sequence
@@ -75,10 +75,7 @@ def backbone_encoder(
     for units in sequence("hidden_units", hidden_units):
         units = positive_integer("hidden_units", units)
         x = keras.layers.Dense(units, activation="relu")(x)
-    if gaussian:
-        head = GaussianEmbedding(dim, name="embedding")
-    else:
-        head = keras.layers.Dense(dim, name="embedding", dtype="float32")
+    head = embedding_layer(dim, gaussian)
     return prepare_for_replicas(
         keras.Model(image, head(x), name="backbone_encoder")
     )

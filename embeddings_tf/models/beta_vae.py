@@ -18,8 +18,8 @@ from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import real_numbers
 
 _IN_A_STEP = contextvars.ContextVar("in a step of Keras", default=False)
 

@@ -25,6 +25,9 @@ def bird_features_encoder(dim: int = 500) -> keras.Model:
     Returns:
         A functional `keras.Model` with input `features`.
 
+    Raises:
+        ValueError: If `dim` is not a positive integer.
+
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312);
           Glorot-uniform weights and biases of 0.01 from the authors' code.

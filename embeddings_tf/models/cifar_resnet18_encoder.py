@@ -48,6 +48,9 @@ def cifar_resnet18_encoder(
     Returns:
         A functional `keras.Model` with input `image`.
 
+    Raises:
+        ValueError: If an argument is not as described.
+
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section 4;
           sizes, convolutions without bias and weights uniform within

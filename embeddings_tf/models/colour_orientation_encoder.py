@@ -30,13 +30,20 @@ def colour_orientation_encoder(
         gaussian: True: ends in `GaussianEmbedding(dim, projection=False)`,
             output `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
 
+    Input shape: `(batch, 64, 64, 3)`.
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
+
     Returns:
         A functional `keras.Model` with input `image`.
+
+    Raises:
+        ValueError: If an argument is not as described.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
           appendix: two blocks more than for Omniglot, because the images are
-          larger. Their size and the 64 filters, which its text lost, are
+          larger. Their size and the 64 filters, missing from its text, are
           assumed; six poolings of 64 pixels leave one. Keras's momentum (.99)
           and epsilon (.001) of batch normalisation are ours.
 

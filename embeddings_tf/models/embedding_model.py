@@ -142,14 +142,14 @@ class EmbeddingModel(UncertainModel):
             self.piece_size = positive_integer("piece_size", piece_size)
             # XLA does not support arrays of pieces of different length.
             self.supports_jit = False
-        if not self._has_loss():
+        if not self._is_plain_loss():
             # All replicas draw the same noise for the global batch.
             synchronize_batch_normalization(objective)
         self._check_gaussian()
         if hasattr(objective, "batch_needs"):
             watch_teachable_rows(self, objective)
         self._add_uncertainty(uncertainty)
-        if uncertainty is not None and not self._has_loss():
+        if uncertainty is not None and not self._is_plain_loss():
             # With a frozen encoder, only the head is trained.
             if self._is_frozen():
                 objective.trainable = False
@@ -160,7 +160,7 @@ class EmbeddingModel(UncertainModel):
         if not self.encoder.built:
             self._encode_shapes(input_shape)
             self._check_gaussian()  # the last layer may be new
-        if not self._has_loss() and not self.objective.built:
+        if not self._is_plain_loss() and not self.objective.built:
             _require_build(self.objective)
             self.objective.build(
                 (None,), self.compute_output_shape(input_shape)
@@ -180,7 +180,8 @@ class EmbeddingModel(UncertainModel):
         has_frozen = any(part.weights and not part.trainable for part in parts)
         return has_frozen and not self.encoder.trainable_weights
 
-    def _has_loss(self) -> bool:
+    def _is_plain_loss(self) -> bool:
+        """Whether the objective is a loss, without weights."""
         return not isinstance(self.objective, keras.layers.Layer)
 
     def call(self, inputs, training=None):
@@ -249,7 +250,7 @@ class EmbeddingModel(UncertainModel):
         head_loss, y_pred = self._loss_of_head(x, y, y_pred, training)
         if head_loss is not None and self._is_frozen():
             return with_regularisers(head_loss, penalties)
-        if self._has_loss():
+        if self._is_plain_loss():
             loss = self.objective(y, y_pred, sample_weight)
         else:
             num_regularisers = len(self.objective.losses)

@@ -41,106 +41,134 @@ def encode_in_pieces(
     """
     _require_no_synchronized(encoder)
     _require_no_dimension_dropout(encoder)
-    trainable = encoder.trainable_variables
-    weights = [tf.convert_to_tensor(stored_value(v)) for v in trainable]
-    num_rows = tf.shape(keras.tree.flatten(inputs)[0])[0]
-    num_pieces = tf.maximum(1, (num_rows + piece_size - 1) // piece_size)
+    pieces = _Pieces(encoder, inputs, piece_size)
+    embeddings, penalty = pieces.first_pass()
 
-    def rows(tensor, number):
-        return tensor[number * piece_size : (number + 1) * piece_size]
+    @tf.custom_gradient
+    def connected(*weights):  # the gradient of `second_pass` goes to them
+        return (
+            tf.identity(embeddings),
+            tf.identity(penalty),
+        ), pieces.second_pass
 
-    def encode(number, changing=(), state=()):
+    if pieces.weights:
+        embeddings, penalty = connected(*pieces.weights)
+    return embeddings, penalty if pieces.has_penalty else None
+
+
+class _Pieces:
+    """The pieces of a batch, for a first pass and then a second pass.
+
+    weights: Values of `trainable`, the trainable variables.
+    changing: Other variables that a pass changes; `before` are their values
+        before the first pass.
+    """
+
+    def __init__(self, encoder, inputs, size: int):
+        self.encoder, self.inputs, self.size = encoder, inputs, size
+        self.trainable = encoder.trainable_variables
+        self.weights = _values(self.trainable)
+        self.num_rows = tf.shape(keras.tree.flatten(inputs)[0])[0]
+        self.num_pieces = tf.maximum(1, (self.num_rows + size - 1) // size)
+        self.changing: list[keras.Variable] = []
+        self.before: list[tf.Tensor] = []
+        self.has_penalty = False
+
+    def rows(self, tensor, number):
+        return tensor[number * self.size : (number + 1) * self.size]
+
+    def encode(self, number, state=()):
         """Returns embeddings and losses of a piece, and its state changes."""
-        piece = keras.tree.map_structure(lambda x: rows(x, number), inputs)
+        piece = keras.tree.map_structure(
+            lambda x: self.rows(x, number), self.inputs
+        )
         scope = keras.StatelessScope(
             [
-                *zip(trainable, weights, strict=True),
-                *zip(changing, state, strict=True),
+                *zip(self.trainable, self.weights, strict=True),
+                *zip(self.changing, state, strict=True),
             ],
             collect_losses=True,
             initialize_variables=False,
         )
         with scope:
-            embeddings = encoder(piece, training=True)
+            embeddings = self.encoder(piece, training=True)
         penalty = tf.zeros(())
         if scope.losses:
             penalty = tf.add_n(
                 [tf.cast(tf.reduce_sum(x), tf.float32) for x in scope.losses]
             )
-            share = tf.shape(embeddings)[0] / tf.maximum(1, num_rows)
+            share = tf.shape(embeddings)[0] / tf.maximum(1, self.num_rows)
             penalty *= tf.cast(share, tf.float32)
         return embeddings, penalty, scope
 
-    # The first piece shows which variables change.
-    first, penalty, scope = encode(0)
-    changing = _changed(encoder, scope)
-    before = [tf.convert_to_tensor(stored_value(v)) for v in changing]
-    has_penalty = bool(scope.losses)
+    def state(self, scope) -> list[tf.Tensor]:
+        return [scope.get_current_value(v) for v in self.changing]
 
-    def add_piece(number, pieces, penalty, *state):
-        piece, more, scope = encode(number, changing, state)
-        state = [scope.get_current_value(v) for v in changing]
-        return number + 1, pieces.write(number, piece), penalty + more, *state
+    def first_pass(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns embeddings and losses, and updates the state of layers."""
+        # The first piece shows which variables change.
+        first, penalty, scope = self.encode(0)
+        self.changing = _changed(self.encoder, scope)
+        self.before = _values(self.changing)
+        self.has_penalty = bool(scope.losses)
+        pieces = tf.TensorArray(
+            first.dtype,
+            self.num_pieces,
+            element_shape=[None, *first.shape[1:]],
+            infer_shape=False,
+        )
 
-    pieces = tf.TensorArray(
-        first.dtype,
-        num_pieces,
-        element_shape=[None, *first.shape[1:]],
-        infer_shape=False,
-    )
-    _, pieces, penalty, *after = tf.while_loop(
-        lambda number, *_: number < num_pieces,
-        add_piece,
-        (
-            tf.constant(1),
-            pieces.write(0, first),
-            penalty,
-            *(scope.get_current_value(v) for v in changing),
-        ),
-        parallel_iterations=1,
-    )
-    # Not in the loop, where tf.distribute cannot reduce over replicas.
-    for variable, value in zip(changing, after, strict=True):
-        variable.assign(value)
-    embeddings = tf.ensure_shape(
-        tf.stop_gradient(pieces.concat()),
-        [keras.tree.flatten(inputs)[0].shape[0], *first.shape[1:]],
-    )
-    penalty = tf.stop_gradient(penalty)
+        def add_piece(number, pieces, penalty, *state):
+            piece, more, scope = self.encode(number, state)
+            pieces = pieces.write(number, piece)
+            return number + 1, pieces, penalty + more, *self.state(scope)
 
-    @tf.custom_gradient
-    def connected(*weights_):
-        def gradient(of_embeddings, of_penalty):
-            def add_gradient(number, *loop):
-                state, totals = loop[: len(changing)], loop[len(changing) :]
-                with tf.GradientTape(watch_accessed_variables=False) as tape:
-                    tape.watch(weights)
-                    piece, more, scope = encode(number, changing, state)
-                gradients = tape.gradient(
-                    [piece, more],
-                    weights,
-                    output_gradients=[rows(of_embeddings, number), of_penalty],
-                    unconnected_gradients=tf.UnconnectedGradients.ZERO,
-                )
-                return (
-                    number + 1,
-                    *(scope.get_current_value(v) for v in changing),
-                    *map(tf.add, totals, map(tf.convert_to_tensor, gradients)),
-                )
+        _, pieces, penalty, *after = self.loop(
+            add_piece, 1, pieces.write(0, first), penalty, *self.state(scope)
+        )
+        # Not in the loop, where tf.distribute cannot reduce over replicas.
+        for variable, value in zip(self.changing, after, strict=True):
+            variable.assign(value)
+        embeddings = tf.ensure_shape(
+            tf.stop_gradient(pieces.concat()),
+            [keras.tree.flatten(self.inputs)[0].shape[0], *first.shape[1:]],
+        )
+        return embeddings, tf.stop_gradient(penalty)
 
-            _, *loop = tf.while_loop(
-                lambda number, *_: number < num_pieces,
-                add_gradient,
-                (tf.constant(0), *before, *map(tf.zeros_like, weights)),
-                parallel_iterations=1,
+    def second_pass(self, of_embeddings, of_penalty) -> list[tf.Tensor]:
+        """Returns the gradients in the weights."""
+        num_changing = len(self.changing)
+
+        def add_gradient(number, *loop):
+            state, totals = loop[:num_changing], loop[num_changing:]
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(self.weights)
+                piece, more, scope = self.encode(number, state)
+            gradients = tape.gradient(
+                [piece, more],
+                self.weights,
+                output_gradients=[self.rows(of_embeddings, number), of_penalty],
+                unconnected_gradients=tf.UnconnectedGradients.ZERO,
             )
-            return loop[len(changing) :]
+            gradients = map(tf.convert_to_tensor, gradients)
+            totals = map(tf.add, totals, gradients)
+            return number + 1, *self.state(scope), *totals
 
-        return (tf.identity(embeddings), tf.identity(penalty)), gradient
+        zeros = map(tf.zeros_like, self.weights)
+        _, *loop = self.loop(add_gradient, 0, *self.before, *zeros)
+        return loop[num_changing:]
 
-    if weights:
-        embeddings, penalty = connected(*weights)
-    return embeddings, penalty if has_penalty else None
+    def loop(self, body, number: int, *values) -> list:
+        return tf.while_loop(
+            lambda number, *_: number < self.num_pieces,
+            body,
+            (tf.constant(number), *values),
+            parallel_iterations=1,
+        )
+
+
+def _values(variables) -> list[tf.Tensor]:
+    return [tf.convert_to_tensor(stored_value(v)) for v in variables]
 
 
 def _require_no_synchronized(encoder) -> None:

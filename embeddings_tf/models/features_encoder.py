@@ -2,8 +2,7 @@
 
 import keras
 
-from embeddings_tf.layers import GaussianEmbedding
-from embeddings_tf.models.gaussian_output import require_gaussian
+from embeddings_tf.models.embedding_layer import embedding_layer
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import sequence
@@ -44,9 +43,14 @@ def features_encoder(
         initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
 
     Input shape: `(batch, num_features)`.
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
 
     Returns:
         A functional `keras.Model` with input `features`.
+
+    Raises:
+        ValueError: If an argument is not as described.
 
     Example:
 
@@ -57,7 +61,6 @@ def features_encoder(
     dim = positive_integer("dim", dim)
     num_features = positive_integer("num_features", num_features)
     gaussian = truth("gaussian", gaussian)
-    require_gaussian(gaussian, initial_variance)
     features = keras.Input((num_features,), name="features")
     # Few steps find the scale, and small features keep their meaning. In half
     # precision, large features would lose their digits before they are scaled.
@@ -67,12 +70,7 @@ def features_encoder(
     for units in sequence("hidden_units", hidden_units):
         units = positive_integer("hidden_units", units)
         x = keras.layers.Dense(units, activation="relu")(x)
-    if gaussian:
-        head = GaussianEmbedding(
-            dim, initial_variance=initial_variance, name="embedding"
-        )
-    else:
-        head = keras.layers.Dense(dim, name="embedding", dtype="float32")
+    head = embedding_layer(dim, gaussian, initial_variance)
     return prepare_for_replicas(
         keras.Model(features, head(x), name="features_encoder")
     )

@@ -25,8 +25,9 @@ class FewShotClassifier(keras.layers.Layer):
     """Classifies queries from a few labelled examples per class.
 
     Use it with any trained model of embeddings, to recognise new classes
-    without training. `fit` stores prototypes of the supports, and `predict`
-    classifies queries. The model's objective decides what is compared:
+    without training. `fit` stores the supports or their prototypes, and
+    `predict` classifies queries. The model's objective decides what is
+    compared:
 
     | objective | stored | log-probability of a class |
     |---|---|---|
@@ -111,7 +112,19 @@ class FewShotClassifier(keras.layers.Layer):
         self.built = True  # it has only the model's weights
 
     def fit(self, support, labels) -> "FewShotClassifier":
-        """Stores one prototype per distinct label of `(n,)` labels."""
+        """Stores the classes of labelled supports, as the objective needs them.
+
+        Args:
+            support: Inputs of the model `(n, ...)`; with `embedded`, its
+                embeddings `(n, width)`.
+            labels: Names of classes `(n,)`, numbers or strings.
+
+        Returns:
+            This classifier, fitted.
+
+        Raises:
+            ValueError: As for the class.
+        """
         labels = class_names(labels)
         num_supports = num_inputs("support", support)
         if labels.shape != (num_supports,) or not num_supports:

@@ -2,12 +2,11 @@
 
 import keras
 
-from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.models.embedding_layer import embedding_layer
 from embeddings_tf.models.fused_batch_normalization import (
     FusedBatchNormalization,
 )
-from embeddings_tf.models.gaussian_output import require_gaussian
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import fixed_image_shape
 from embeddings_tf.ops.arguments import positive_integer
@@ -45,6 +44,9 @@ def image_encoder(
             `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
         initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
 
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
+
     Returns:
         A functional `keras.Model` with input `image`.
 
@@ -66,7 +68,6 @@ def image_encoder(
     dim = positive_integer("dim", dim)
     num_filters = positive_integer("num_filters", num_filters)
     gaussian = truth("gaussian", gaussian)
-    require_gaussian(gaussian, initial_variance)
     shape = fixed_image_shape(image_shape)
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 127.5, offset=-1)(PixelRange()(image))
@@ -77,12 +78,7 @@ def image_encoder(
         x = keras.layers.ReLU()(FusedBatchNormalization()(x))
         x = keras.layers.MaxPooling2D(2)(x)
     x = keras.layers.Flatten()(x)
-    if gaussian:
-        head = GaussianEmbedding(
-            dim, initial_variance=initial_variance, name="embedding"
-        )
-    else:
-        head = keras.layers.Dense(dim, name="embedding", dtype="float32")
+    head = embedding_layer(dim, gaussian, initial_variance)
     return prepare_for_replicas(
         keras.Model(image, head(x), name="image_encoder")
     )

@@ -27,8 +27,8 @@ class Method:
     - `is_gaussian`: whether it reads packed Gaussians;
     - `points`, if an embedding has more than its coordinates, and `variances`,
       if it predicts them without packed Gaussians;
-    - `has_divergence`: whether training draws variances to 1, so that they
-      vary little (no callback warns then that they have collapsed);
+    - `has_divergence`: whether the loss has a KL term that pulls variances
+      towards 1 (no callback warns then that they vary little);
     - `represent`, `log_prob` and `log_evidence`, all three or none;
     - `score_pairs`, and `score_all_pairs` if that can be faster;
     - `signatures`: `"classify"`, `"score_pairs"` or both, the signatures of an
@@ -104,7 +104,7 @@ class Method:
 
     @property
     def has_divergence(self) -> bool:
-        """Whether training draws variances to 1, so that they vary little."""
+        """Whether the loss has a KL term that pulls variances towards 1."""
         return bool(getattr(self._objective, "has_divergence", False))
 
     @property

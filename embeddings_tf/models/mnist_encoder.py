@@ -29,6 +29,9 @@ def mnist_encoder(
     Returns:
         A functional `keras.Model` with input `image`.
 
+    Raises:
+        ValueError: If an argument is not as described.
+
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Fig. 2,
           shows such an embedding, trained without an auxiliary classifier.

@@ -2,9 +2,8 @@
 
 import keras
 
-from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
-from embeddings_tf.models.gaussian_output import require_gaussian
+from embeddings_tf.models.embedding_layer import embedding_layer
 from embeddings_tf.ops.arguments import fixed_image_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
@@ -32,11 +31,17 @@ def n_digit_encoder(
         gaussian: True: ends in `GaussianEmbedding(dim)`, output
             `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
         image_shape: `(height, width, channels)`, `(28, 28 * n, 1)` for MNIST
-            and `(8, 8 * n, 1)` for scikit-learn's digits.
+            and `(8, 8 * n, 1)` for scikit-learn's digits. Sides of at least 4.
         initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
+
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
 
     Returns:
         A functional `keras.Model` with input `image`.
+
+    Raises:
+        ValueError: If an argument is not as described.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
@@ -53,7 +58,6 @@ def n_digit_encoder(
     """
     dim = positive_integer("dim", dim)
     gaussian = truth("gaussian", gaussian)
-    require_gaussian(gaussian, initial_variance)
     shape = fixed_image_shape(image_shape, smallest=4)
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
@@ -64,10 +68,5 @@ def n_digit_encoder(
         x = keras.layers.MaxPooling2D(2)(x)
     x = keras.layers.Flatten()(x)
     x = keras.layers.Dense(120, activation="relu")(x)
-    if gaussian:
-        head = GaussianEmbedding(
-            dim, initial_variance=initial_variance, name="embedding"
-        )
-    else:
-        head = keras.layers.Dense(dim, name="embedding", dtype="float32")
+    head = embedding_layer(dim, gaussian, initial_variance)
     return keras.Model(image, head(x), name="n_digit_encoder")

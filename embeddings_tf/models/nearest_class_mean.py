@@ -4,9 +4,10 @@ import tensorflow as tf
 
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops import numerics
 from embeddings_tf.ops import prototypes
-from embeddings_tf.ops.labelled_batch import require_one_width
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
+from embeddings_tf.ops.tensors import require_one_width
+from embeddings_tf.ops.tensors import rows_of_one_length
 
 
 class NearestClassMean:
@@ -68,20 +69,20 @@ class NearestClassMean:
         """Log of the mean over classes of `exp(-distance)`, `(queries,)`."""
         points, dtype = self._compared(embeddings)
         scores = -distances.squared_l2(points, tf.cast(means, points.dtype))
-        return prototypes.finite(prototypes.log_mean_exp(scores), dtype)
+        return numerics.finite(numerics.log_mean_exp(scores), dtype)
 
     def score_pairs(self, first, second) -> tf.Tensor:
         """Minus the squared distance of two sets of rows, row by row."""
         first, second, dtype = self._two_sets(first, second)
         first, second = rows_of_one_length(first, second)
         squares = tf.math.squared_difference(first, second)
-        return prototypes.finite(-tf.reduce_sum(squares, axis=-1), dtype)
+        return numerics.finite(-tf.reduce_sum(squares, axis=-1), dtype)
 
     def score_all_pairs(self, first, second) -> tf.Tensor:
         """Minus the squared distance of each row with each row, `(n, m)`."""
         first, second, dtype = self._two_sets(first, second)
         squares = distances.squared_l2_in_pieces(first, second)
-        return prototypes.finite(-squares, dtype)
+        return numerics.finite(-squares, dtype)
 
     def reusable_layers(self) -> dict:
         """Empty: nothing besides the encoder."""

@@ -53,14 +53,20 @@ def omniglot_encoder(
         fused: Whether batch normalisation is one kernel in training, which
             halves the time of a step on a CPU and rounds differently.
 
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
+
     Returns:
         A functional `keras.Model` with input `image`.
+
+    Raises:
+        ValueError: If an argument is not as described.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
           appendix: He-normal weights, uniform biases, no batch normalisation
           and no ReLU in the last block. The bounds of the biases and the 64
-          filters, which its text lost, are assumed: PyTorch's default and
+          filters, missing from its text, are assumed: PyTorch's default and
           [Snell et al., 2017](https://arxiv.org/abs/1703.05175), whose
           network it is. Bilinear resizing with antialiasing, and Keras's
           momentum (.99) and epsilon (.001) of batch normalisation, are ours.

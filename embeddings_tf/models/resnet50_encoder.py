@@ -3,6 +3,7 @@
 import keras
 
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.models.backbone import application
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import image_shape as checked_shape
 from embeddings_tf.ops.arguments import positive_integer
@@ -66,23 +67,7 @@ def resnet50_encoder(
     """
     dim = positive_integer("dim", dim)
     shape = checked_shape(image_shape, channels=(3,))
-    try:
-        backbone = keras.applications.ResNet50(
-            include_top=False,
-            weights=weights,
-            input_shape=shape,
-            pooling="avg",
-            name="resnet50",
-        )
-    except ValueError:
-        raise  # the error names the wrong argument
-    except Exception as error:  # Keras reports failed downloads as Exception
-        raise OSError(
-            f"The weights {weights!r} of ResNet-50 could not be downloaded or "
-            f"read: {error} Download them where there is a network and pass "
-            "the path of the file (without top) as `weights`, or None for "
-            "random weights."
-        ) from error
+    backbone = application("ResNet50", weights, shape)
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1.0, offset=[-mean for mean in MEAN])(
         PixelRange()(image)[..., ::-1]

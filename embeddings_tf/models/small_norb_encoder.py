@@ -28,6 +28,9 @@ def small_norb_encoder(dim: int = 20) -> keras.Model:
     Returns:
         A functional `keras.Model` with input `image`.
 
+    Raises:
+        ValueError: If `dim` is not a positive integer.
+
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312); no
           padding, Glorot-uniform weights and biases of 0.01 from the

@@ -27,6 +27,9 @@ def sprites_decoder(dim: int = 22, *, width: int = 2048) -> keras.Model:
     Returns:
         A functional `keras.Model` with input `code`.
 
+    Raises:
+        ValueError: If `dim` or `width` is not a positive integer.
+
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312); sizes,
           Glorot-uniform weights and biases of 0.01 from the authors' code.

@@ -3,9 +3,8 @@
 import keras
 
 from embeddings_tf.layers import DimensionDropout
-from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
-from embeddings_tf.models.gaussian_output import require_gaussian
+from embeddings_tf.models.embedding_layer import embedding_layer
 from embeddings_tf.ops.arguments import fixed_image_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import share
@@ -36,18 +35,21 @@ def sprites_encoder(
         gaussian: True: ends in `GaussianEmbedding(dim)`, output
             `(batch, 2 * dim)`, as `BetaVAE` needs it. False: a point,
             `(batch, dim)`.
-        image_shape: `(height, width, channels)`.
+        image_shape: `(height, width, channels)`, sides of at least 13.
         width: Units of the dense layer.
         initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
         dimension_dropout: Rate of a `DimensionDropout` at the end; 0 for none.
             It must be 0 with `gaussian`.
 
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
+
     Returns:
         A functional `keras.Model` with input `image`.
 
     Raises:
-        ValueError: If `dimension_dropout` is not in [0, 1), or if it is
-            combined with `gaussian`.
+        ValueError: If an argument is not as described, or
+            `dimension_dropout` is combined with `gaussian`.
 
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), after
@@ -64,7 +66,6 @@ def sprites_encoder(
     dim = positive_integer("dim", dim)
     width = positive_integer("width", width)
     gaussian = truth("gaussian", gaussian)
-    require_gaussian(gaussian, initial_variance)
     dimension_dropout = share("dimension_dropout", dimension_dropout)
     if gaussian and dimension_dropout:
         raise ValueError(
@@ -82,14 +83,9 @@ def sprites_encoder(
         )(x)
     x = keras.layers.Flatten()(x)
     x = keras.layers.Dense(width, activation="relu", bias_initializer=bias)(x)
-    if gaussian:
-        head = GaussianEmbedding(
-            dim, initial_variance=initial_variance, name="embedding"
-        )
-    else:
-        head = keras.layers.Dense(
-            dim, bias_initializer=bias, name="embedding", dtype="float32"
-        )
+    head = embedding_layer(
+        dim, gaussian, initial_variance, bias_initializer=bias
+    )
     embedding = head(x)
     if dimension_dropout:
         embedding = DimensionDropout(dimension_dropout)(embedding)

@@ -7,7 +7,6 @@ from embeddings_tf import compat
 from embeddings_tf.ops.global_batch import balance_replicas
 
 
-@keras.saving.register_keras_serializable(package="embeddings_tf")
 class _GivenValues(keras.losses.Loss):
     """Reduces values computed elsewhere like every Keras loss.
 

@@ -3,19 +3,14 @@
 import tensorflow as tf
 
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops.batch_needs import BatchNeeds
-from embeddings_tf.ops.episode import mean_over_queries
+from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.episode import split_halves
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.numerics import mean_or_zero
 
 # A row needs another row of its class, and so does another class.
-NEEDS = BatchNeeds(
-    2,
-    2,
-    "embeddings_tf.sampling.class_balanced_batches(labels, num_classes, "
-    "num_per_class, seed)",
-)
+NEEDS = PAIRS._replace(rows_of_other=2)
 
 
 def uncertainty_loss(head, method: Method, y_true, embeddings, uncertainty):
@@ -53,7 +48,7 @@ def uncertainty_loss(head, method: Method, y_true, embeddings, uncertainty):
         ),
         lambda: tf.zeros_like(predicted),
     )
-    return tf.fill(tf.shape(local)[:1], mean_over_queries(errors))
+    return tf.fill(tf.shape(local)[:1], mean_or_zero(errors))
 
 
 def query_losses(

@@ -25,6 +25,9 @@ def x_vector_projection(dim: int = 256) -> keras.Sequential:
     Returns:
         A `keras.Sequential`, built at its first call.
 
+    Raises:
+        ValueError: If `dim` is not a positive integer.
+
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Table 3.
           From the authors' code: the last layer is linear, and weights are

@@ -36,7 +36,9 @@ def require_classifier(kind: str | None, num_classes, projection) -> None:
         )
 
 
-def require_teacher(train_encoder: bool, kind: str | None, loss) -> None:
+def require_encoder_trained(
+    train_encoder: bool, kind: str | None, loss
+) -> None:
     """Raises ValueError if nothing trains the encoder, or `loss` is no loss."""
     if not isinstance(loss, keras.losses.Loss | None):
         raise ValueError(

@@ -1,29 +1,38 @@
 """The base class of the objectives of this library."""
 
 import keras
+import tensorflow as tf
 
 from embeddings_tf.losses.teachable_rows import count_teachable_rows
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.tensors import real_floats
 
 
 class EmbeddingObjective(keras.layers.Layer):
-    """A layer whose first input is class ids, which stay integers.
+    """Base class of objectives on embeddings; class ids stay integers.
 
     Keras casts float inputs of a layer to its dtype, and half precision
-    merges neighbouring ids. Here `call` gets labels as integers `(batch,)`,
-    checked.
+    merges neighbouring class ids. `EmbeddingObjective` passes checked integer
+    labels `(batch,)` to `call`.
 
-    To be implemented by subclasses: `call(y_true, y_pred) -> (batch,)`,
-    `build(y_true_shape, y_pred_shape)`, and `batch_needs` if the objective
-    needs other batches than class-balanced ones.
+    Subclasses implement `call(y_true, y_pred) -> (batch,)` and
+    `build(y_true_shape, y_pred_shape)`. An objective that needs other batches
+    than class-balanced ones also overrides `batch_needs`. An objective whose
+    loss has a KL term has its weight as the attribute `beta`.
 
     Raises:
         ValueError: If labels are not class ids, embeddings not real numbers
             `(batch, dim)`, or their lengths differ.
     """
+
+    beta = 0.0
+
+    @property
+    def has_divergence(self) -> bool:
+        """Whether the loss has a KL term that pulls variances towards 1."""
+        return self.beta > 0
 
     @property
     def batch_needs(self) -> BatchNeeds:
@@ -35,3 +44,7 @@ class EmbeddingObjective(keras.layers.Layer):
         embeddings = real_floats("Embeddings", embeddings, self.compute_dtype)
         count_teachable_rows(self, labels)
         return super().__call__(labels, embeddings, **kwargs)
+
+    def _next_seed(self) -> tf.Tensor:
+        """A new seed, int32 `(2,)`, of an objective with a `seed_generator`."""
+        return tf.cast(self.seed_generator.next(), tf.int32)

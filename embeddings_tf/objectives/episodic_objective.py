@@ -33,20 +33,19 @@ class EpisodicObjective(EmbeddingObjective):
         """
         labels, embeddings = labelled_batch(labels, embeddings)
         episode = split_episode(labels, self.num_support)
-        is_query = tf.logical_not(episode.is_support)
-        if not tf.reduce_any(is_query):
+        if tf.reduce_all(episode.is_support):
             return {"active_queries": 0.0}
         represented = self.represent(
-            tf.boolean_mask(embeddings, episode.is_support),
-            tf.boolean_mask(episode.class_ids, episode.is_support),
+            episode.supports(embeddings),
+            episode.supports(episode.class_ids),
             episode.num_classes,
         )
         log_prob = self.log_prob(
-            tf.boolean_mask(embeddings, is_query),
+            episode.queries(embeddings),
             represented,
             num_samples=NUM_SAMPLES,
             seed=0,
         )
-        targets = tf.boolean_mask(episode.class_ids, is_query)
+        targets = episode.queries(episode.class_ids)
         of_targets = tf.gather(log_prob, targets, batch_dims=1)
         return {"active_queries": active_queries(of_targets)}

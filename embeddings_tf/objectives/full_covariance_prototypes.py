@@ -9,16 +9,16 @@ from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import plane_gaussian
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
+from embeddings_tf.ops.numerics import finite
+from embeddings_tf.ops.numerics import log_mean_exp
+from embeddings_tf.ops.numerics import mean_or_zero
 from embeddings_tf.ops.positive_weight import inverse
-from embeddings_tf.ops.prototypes import finite
-from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import require_support
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import rows_of_one_length
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -109,25 +109,25 @@ class FullCovariancePrototypes(EpisodicObjective):
 
     @property
     def noise_variance(self) -> tf.Tensor:
+        """The trainable variance of a class around its prototype, scalar."""
         return tf.nn.softplus(tf.convert_to_tensor(self.raw_noise_variance))
 
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
         labels, features = gather_global_batch(labels, local)
         episode = split_episode(labels, self.num_support)
-        is_query = tf.logical_not(episode.is_support)
         packed = plane_gaussian.from_features(features)
         classes = self._prototypes(
-            tf.boolean_mask(packed, episode.is_support),
-            tf.boolean_mask(episode.class_ids, episode.is_support),
+            episode.supports(packed),
+            episode.supports(episode.class_ids),
             episode.num_classes,
         )
         log_prob = self._target_log_prob(
-            tf.boolean_mask(packed, is_query),
-            tf.boolean_mask(episode.class_ids, is_query),
+            episode.queries(packed),
+            episode.queries(episode.class_ids),
             self._likelihood(classes),
         )
-        value = finite(mean_over_queries(-log_prob), local.dtype)
+        value = finite(mean_or_zero(-log_prob), local.dtype)
         return tf.fill(tf.shape(local)[:1], value)
 
     def points(self, embeddings) -> tf.Tensor:
@@ -197,8 +197,9 @@ class FullCovariancePrototypes(EpisodicObjective):
     def score_pairs(self, first, second) -> tf.Tensor:
         """Log-density of one row given a class with one support, row by row.
 
-        `log_evidence` of the first for a class enrolled by the second alone,
-        no likelihood ratio. Sets `(n, 5)` give `(n,)`.
+        Equals `log_evidence` of `first` under one class whose only support is
+        `second`: a log-density, not a likelihood ratio. Sets `(n, 5)` give
+        `(n,)`.
         """
         first, second = map(self._features, (first, second))
         first, second = rows_of_one_length(first, second)
@@ -217,9 +218,6 @@ class FullCovariancePrototypes(EpisodicObjective):
         embeddings = real_matrix("Embeddings", embeddings, self.compute_dtype)
         _require_width(embeddings.shape)
         return embeddings
-
-    def _next_seed(self) -> tf.Tensor:
-        return tf.cast(self.seed_generator.next(), tf.int32)
 
     def _prototypes(self, packed, class_ids, num_classes) -> tf.Tensor:
         noise = tf.cast(self.noise_variance, packed.dtype)

@@ -11,13 +11,10 @@ from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
-from embeddings_tf.ops.labelled_batch import single_precision
-from embeddings_tf.ops.log_average import LARGEST_NUM_SAMPLES
-from embeddings_tf.ops.seed_pair import seed_pair
+from embeddings_tf.ops.sigmoid_means import LARGEST_NUM_SAMPLES
+from embeddings_tf.ops.tensors import single_precision
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -111,18 +108,13 @@ class HedgedInstances(MatchObjective):
     def build(self, y_true_shape, y_pred_shape):
         gaussian.dim_of("HedgedInstances", y_pred_shape)
 
-    @property
-    def has_divergence(self) -> bool:
-        """Whether training draws variances to 1, so that they vary little."""
-        return self.beta > 0
-
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
         local = single_precision(local)
         labels, packed = gather_global_batch(labels, local)
         mean, variance = gaussian.unpack_positive(packed)
         samples = match_probability.samples_of_rows(
-            mean, variance, self.num_samples, self._seed(None)
+            mean, variance, self.num_samples, self._next_seed()
         )
         value = match_probability.match_loss(
             labels,
@@ -131,12 +123,8 @@ class HedgedInstances(MatchObjective):
             self.average == "probability",
         )
         if self.beta:
-            # Squares of embeddings above 1e19 overflow float32.
-            divergence = gaussian.kl_to_standard_normal(
-                tf.cast(mean, tf.float64), tf.cast(variance, tf.float64)
-            )
-            divergence = 2 * self.beta * mean_over_queries(divergence)
-            value += tf.cast(divergence, value.dtype)
+            weight = 2 * self.beta
+            value += gaussian.weighted_divergence(mean, variance, weight)
         return tf.fill(tf.shape(local)[:1], value)
 
     def match_log_probability(
@@ -172,11 +160,7 @@ class HedgedInstances(MatchObjective):
         Two sets `(n, 2 * dim)` give `(n,)`. `num_samples` and `seed` are as in
         `match_log_probability`.
         """
-        first, second, *weights = self._samples_and_weights(
-            packed_first, packed_second, num_samples, seed
-        )
-        pair = rows_of_one_length(first, second, axis=1)
-        return self._finite(match_probability.logit_by_row(*pair, *weights))
+        return self._match_logit(packed_first, packed_second, num_samples, seed)
 
     def score_pairs(
         self, packed_first, packed_second, num_samples=None, seed=None
@@ -191,18 +175,16 @@ class HedgedInstances(MatchObjective):
 
         Arguments, shapes and memory are as in `match_log_probability`.
         """
-        return self._finite(
-            self._all_logits(packed_first, packed_second, num_samples, seed)
-        )
-
-    def _all_logits(self, packed_first, packed_second, num_samples, seed):
-        return match_probability.logit_of_all_pairs(
-            *self._samples_and_weights(
-                packed_first, packed_second, num_samples, seed
-            )
-        )
+        pair = packed_first, packed_second
+        return self._all_match_logits(*pair, num_samples, seed)
 
     def represent(self, embeddings, class_ids, num_classes) -> tuple:
+        """Represents classes by all of their supports, packed Gaussians.
+
+        Returns:
+            The arguments of `log_prob` after the queries: the supports, their
+            classes in `[0, num_classes)`, and the number of classes.
+        """
         gaussian.unpack(embeddings)  # refuses points of an odd width
         return super().represent(embeddings, class_ids, num_classes)
 
@@ -210,7 +192,7 @@ class HedgedInstances(MatchObjective):
         self,
         packed_queries,
         packed_supports,
-        support_labels,
+        class_ids,
         num_classes,
         num_samples=None,
         seed=None,
@@ -228,7 +210,7 @@ class HedgedInstances(MatchObjective):
         Args:
             packed_queries: `(queries, 2 * dim)`.
             packed_supports: `(supports, 2 * dim)`.
-            support_labels: `(supports,)` in `[0, num_classes)`, each class at
+            class_ids: `(supports,)` in `[0, num_classes)`, each class at
                 least once.
             num_classes: Number of classes.
             num_samples, seed: As in `match_log_probability`.
@@ -240,19 +222,14 @@ class HedgedInstances(MatchObjective):
             ValueError: If a class has no support (in a graph:
                 `tf.errors.InvalidArgumentError`).
         """
-        labels, packed_supports = labelled_batch(
-            support_labels, packed_supports
-        )
-        log_match = self.match_log_probability(
-            packed_queries, packed_supports, num_samples, seed
-        )
-        return self._log_prob(log_match, labels, num_classes)
+        classes = packed_supports, class_ids, num_classes
+        return self._log_prob(packed_queries, *classes, num_samples, seed)
 
     def log_evidence(
         self,
         packed_queries,
         packed_supports,
-        support_labels,
+        class_ids,
         num_classes,
         num_samples=None,
         seed=None,
@@ -269,34 +246,26 @@ class HedgedInstances(MatchObjective):
 
         Args:
             packed_queries: `(queries, 2 * dim)`.
-            packed_supports, support_labels, num_classes: As in `log_prob`.
+            packed_supports, class_ids, num_classes: As in `log_prob`.
             num_samples, seed: As in `match_log_probability`.
 
         Returns:
             `(queries,)`.
         """
-        labels, packed_supports = labelled_batch(
-            support_labels, packed_supports
-        )
-        logits = self._all_logits(
-            packed_queries, packed_supports, num_samples, seed
-        )
-        return self._log_evidence(logits, labels, num_classes)
+        classes = packed_supports, class_ids, num_classes
+        return self._log_evidence(packed_queries, *classes, num_samples, seed)
 
     def _samples_and_weights(self, first, second, num_samples, seed) -> tuple:
         """Samples of two sets, scale and offset, all in float64."""
         if num_samples is None:
             num_samples = self.num_samples
         num_samples = _checked_num_samples(num_samples)
+        if seed is None:
+            seed = self._next_seed()
         samples = match_probability.samples_of_sets(
-            first, second, num_samples, self._seed(seed), self.compute_dtype
+            first, second, num_samples, seed, self.compute_dtype
         )
         return *samples, *self._weights(tf.float64)
-
-    def _seed(self, seed) -> tf.Tensor:
-        if seed is None:
-            return tf.cast(self.seed_generator.next(), tf.int32)
-        return seed_pair(seed, True)
 
     def get_config(self):
         return {

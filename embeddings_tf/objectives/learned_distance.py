@@ -13,7 +13,9 @@ from embeddings_tf.objectives.auxiliary_classifier import auxiliary_classifier
 from embeddings_tf.objectives.auxiliary_classifier import cross_entropy
 from embeddings_tf.objectives.auxiliary_classifier import require_classifier
 from embeddings_tf.objectives.auxiliary_classifier import require_distance
-from embeddings_tf.objectives.auxiliary_classifier import require_teacher
+from embeddings_tf.objectives.auxiliary_classifier import (
+    require_encoder_trained,
+)
 from embeddings_tf.objectives.pair_objective import PairObjective
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
@@ -22,13 +24,13 @@ from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
+from embeddings_tf.ops.numerics import log_mean_exp
 from embeddings_tf.ops.pair_divergence import flipped_targets
 from embeddings_tf.ops.pair_divergence import pair_divergence
 from embeddings_tf.ops.pair_divergence import require_classes
 from embeddings_tf.ops.prototypes import all_supports
-from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import mean_of_class
+from embeddings_tf.ops.tensors import real_matrix
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -40,12 +42,12 @@ class LearnedDistance(PairObjective):
     `embeddings_tf.models.EmbeddingModel`; feed it class-balanced batches.
 
     Formula, with D = sigmoid(x) of the logit x of `distance`, ordered pairs
-    (a, b) of two rows, and y' the projected embedding, normalised to length 1:
+    (a, b) of two rows, and z' the projected embedding, normalised to length 1:
 
     ```
     v   = 1/2 mean over positive pairs of -ln D
         + 1/2 mean over negative pairs of -ln(1 - D)                (Eq. 3)
-    v_i = v + cross-entropy of the auxiliary classifier on y'_i and its class
+    v_i = v + cross-entropy of the auxiliary classifier on z'_i and its class
             + value i of `encoder_loss`
     ```
 
@@ -157,7 +159,7 @@ class LearnedDistance(PairObjective):
         )
         self.train_encoder = truth("train_encoder", train_encoder)
         self.encoder_loss = encoder_loss
-        require_teacher(train_encoder, auxiliary, encoder_loss)
+        require_encoder_trained(train_encoder, auxiliary, encoder_loss)
         self.updates = one_of("updates", updates, UPDATES)
         in_turns = updates == "alternating"
         self.turns: Any = AlternatingUpdates(name="turns") if in_turns else None
@@ -231,15 +233,7 @@ class LearnedDistance(PairObjective):
         """All supports represent a class: arguments 2 to 4 of `log_prob`."""
         return all_supports(embeddings, class_ids, num_classes)
 
-    def log_prob(
-        self,
-        queries,
-        supports,
-        class_ids,
-        num_classes,
-        num_samples=None,
-        seed=None,
-    ) -> tf.Tensor:
+    def log_prob(self, queries, supports, class_ids, num_classes) -> tf.Tensor:
         """Log-probability of every class for every query.
 
         The log softmax, over classes, of the mean logit of a query with the
@@ -251,7 +245,6 @@ class LearnedDistance(PairObjective):
             class_ids: `(supports,)` in `[0, num_classes)`, each class at
                 least once.
             num_classes: Number of classes.
-            num_samples, seed: Ignored: the distance draws no samples.
 
         Returns:
             `(queries, classes)`.
@@ -266,7 +259,7 @@ class LearnedDistance(PairObjective):
         """Log-likelihood ratio: the query is in any class, versus in none.
 
         The classes are equally likely, with the scores of `log_prob`. The
-        arguments are the first four of `log_prob`; returns `(queries,)`.
+        arguments are as in `log_prob`; returns `(queries,)`.
         """
         return log_mean_exp(
             self._class_scores(queries, supports, class_ids, num_classes)

@@ -1,11 +1,15 @@
 """The base class of objectives that learn the probability of a match."""
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.objectives.pair_objective import PairObjective
+from embeddings_tf.ops import match_probability
+from embeddings_tf.ops import numerics
+from embeddings_tf.ops import positive_weight
 from embeddings_tf.ops import prototypes
+from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.tensors import rows_of_one_length
 
 
 class MatchObjective(PairObjective):
@@ -13,6 +17,10 @@ class MatchObjective(PairObjective):
 
     In few-shot classification, all supports represent a class. Its score is
     the score of the support that matches best.
+
+    Subclasses have `_samples_and_weights(first, second, *sampling)`. It returns
+    samples of two sets of rows, and scale and offset, all in float64. The
+    public methods of a subclass pass its arguments `sampling`.
     """
 
     signatures = ("classify", "score_pairs")
@@ -23,7 +31,9 @@ class MatchObjective(PairObjective):
         self.raw_scale = self.add_weight(
             name="raw_scale",
             shape=(),
-            initializer=keras.initializers.Constant(np.log(np.expm1(1.0))),
+            initializer=keras.initializers.Constant(
+                positive_weight.inverse("softplus", 1.0)
+            ),
         )
         self.offset = self.add_weight(
             name="offset", shape=(), initializer="zeros"
@@ -55,14 +65,31 @@ class MatchObjective(PairObjective):
 
     def _finite(self, values) -> tf.Tensor:
         """Values of float64 in the dtype of the objective, not infinite."""
-        return prototypes.finite(values, tf.as_dtype(self.compute_dtype))
+        return numerics.finite(values, tf.as_dtype(self.compute_dtype))
 
-    def _log_prob(self, log_match, labels, num_classes) -> tf.Tensor:
-        """`(queries, classes)` of log-probabilities `(queries, supports)`."""
-        best = prototypes.best_of_class(log_match, labels, num_classes)
-        return tf.nn.log_softmax(best)
+    def _match_logit(self, *pair) -> tf.Tensor:
+        first, second, *weights = self._samples_and_weights(*pair)
+        sides = rows_of_one_length(first, second, axis=1)
+        return self._finite(match_probability.logit_by_row(*sides, *weights))
 
-    def _log_evidence(self, logits, labels, num_classes) -> tf.Tensor:
-        """`(queries,)` of log-likelihood ratios `(queries, supports)`."""
-        best = prototypes.best_of_class(logits, labels, num_classes)
-        return self._finite(prototypes.log_mean_exp(best))
+    def _all_match_logits(self, *pair) -> tf.Tensor:
+        tensors = self._samples_and_weights(*pair)
+        return self._finite(match_probability.logit_of_all_pairs(*tensors))
+
+    def _log_prob(
+        self, queries, supports, class_ids, num_classes, *sampling
+    ) -> tf.Tensor:
+        class_ids, supports = labelled_batch(class_ids, supports)
+        tensors = self._samples_and_weights(queries, supports, *sampling)
+        log_match = match_probability.log_match(*tensors)
+        best = prototypes.best_of_class(log_match, class_ids, num_classes)
+        return self._finite(tf.nn.log_softmax(best))
+
+    def _log_evidence(
+        self, queries, supports, class_ids, num_classes, *sampling
+    ) -> tf.Tensor:
+        class_ids, supports = labelled_batch(class_ids, supports)
+        tensors = self._samples_and_weights(queries, supports, *sampling)
+        logits = match_probability.logit_of_all_pairs(*tensors)
+        best = prototypes.best_of_class(logits, class_ids, num_classes)
+        return self._finite(numerics.log_mean_exp(best))

@@ -7,10 +7,9 @@ from embeddings_tf.objectives.match_objective import MatchObjective
 from embeddings_tf.ops import match_probability
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import require_one_width
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
-from embeddings_tf.ops.labelled_batch import single_precision
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import require_one_width
+from embeddings_tf.ops.tensors import single_precision
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -88,9 +87,7 @@ class SoftContrastive(MatchObjective):
         Two sets `(n, dim)` give `(n,)`. Every finite embedding has a finite
         result.
         """
-        first, second, *weights = self._points_and_weights(first, second)
-        pair = rows_of_one_length(first, second, axis=1)
-        return self._finite(match_probability.logit_by_row(*pair, *weights))
+        return self._match_logit(first, second)
 
     def score_pairs(self, first, second) -> tf.Tensor:
         """Log-likelihood ratio of a match, row by row: `match_logit`."""
@@ -102,12 +99,9 @@ class SoftContrastive(MatchObjective):
         Returns `(n, m)`. Memory is a few times `n * m` floats, for any
         dimension.
         """
-        pair = self._points_and_weights(first, second)
-        return self._finite(match_probability.logit_of_all_pairs(*pair))
+        return self._all_match_logits(first, second)
 
-    def log_prob(
-        self, queries, supports, support_labels, num_classes
-    ) -> tf.Tensor:
+    def log_prob(self, queries, supports, class_ids, num_classes) -> tf.Tensor:
         """Log-probability of every class for every query.
 
         The most probable class is the class of the nearest support:
@@ -120,7 +114,7 @@ class SoftContrastive(MatchObjective):
         Args:
             queries: `(queries, dim)`.
             supports: `(supports, dim)`.
-            support_labels: `(supports,)` in `[0, num_classes)`, each class at
+            class_ids: `(supports,)` in `[0, num_classes)`, each class at
                 least once.
             num_classes: Number of classes.
 
@@ -131,15 +125,10 @@ class SoftContrastive(MatchObjective):
             ValueError: If a class has no support (in a graph:
                 `tf.errors.InvalidArgumentError`).
         """
-        labels, supports = labelled_batch(support_labels, supports)
-        log_match = match_probability.log_match(
-            *self._points_and_weights(queries, supports)
-        )
-        log_prob = self._log_prob(log_match, labels, num_classes)
-        return self._finite(log_prob)
+        return self._log_prob(queries, supports, class_ids, num_classes)
 
     def log_evidence(
-        self, queries, supports, support_labels, num_classes
+        self, queries, supports, class_ids, num_classes
     ) -> tf.Tensor:
         """Log-likelihood ratio: the query is in any class, versus in none.
 
@@ -148,18 +137,14 @@ class SoftContrastive(MatchObjective):
 
         Args:
             queries: `(queries, dim)`.
-            supports, support_labels, num_classes: As in `log_prob`.
+            supports, class_ids, num_classes: As in `log_prob`.
 
         Returns:
             `(queries,)`.
         """
-        labels, supports = labelled_batch(support_labels, supports)
-        logits = match_probability.logit_of_all_pairs(
-            *self._points_and_weights(queries, supports)
-        )
-        return self._log_evidence(logits, labels, num_classes)
+        return self._log_evidence(queries, supports, class_ids, num_classes)
 
-    def _points_and_weights(self, first, second) -> tuple:
+    def _samples_and_weights(self, first, second) -> tuple:
         """Points as samples with one entry, scale and offset, in float64."""
         first, second = (
             real_matrix("Embeddings", side, self.compute_dtype)

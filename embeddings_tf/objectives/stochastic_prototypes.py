@@ -13,14 +13,15 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
-from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import rows_of_one_length
-from embeddings_tf.ops.prototypes import finite
+from embeddings_tf.ops.numerics import finite
+from embeddings_tf.ops.numerics import mean_or_zero
 from embeddings_tf.ops.prototypes import require_support
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import require_one_width
+from embeddings_tf.ops.tensors import rows_of_one_length
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -63,13 +64,17 @@ class StochasticPrototypes(EpisodicObjective):
             or `GaussianEmbedding(initial_variance=0.05)`.
         num_samples: Samples per query in training.
         initial_noise_variance: Where `noise_variance` starts, at most 1e18.
-            None: `num_support * 0.01 ** (2 / dim)`, our reading of the paper,
-            whose formula is lost.
+            None: `num_support * 0.01 ** (2 / dim)`, our reconstruction; the
+            formula is missing from the paper's text.
         noise_transform: `"softplus"` or `"exp"`, from the weight to its value.
-        beta: Weight of a divergence, 0 to 1e18, as of `HedgedInstances`. The
-            paper has none. Try 1e-3 for an input's variance in many
-            dimensions, where training may not need it (`docs/uncertainty.md`).
+        beta: Weight of the KL divergence from N(0, I), 0 to 1e18. 0 is the
+            paper's loss. In many dimensions the loss alone may not train the
+            predicted variance; then try 1e-3 (`docs/uncertainty.md`).
         seed: Seed of the training samples; None: from Keras's global seed.
+
+    Attributes:
+        noise_variance: The trainable variance of a class around its
+            prototype, a scalar. Known once the objective is built.
 
     Call arguments:
         y_true: Class ids `(batch,)`, any integers.
@@ -144,11 +149,6 @@ class StochasticPrototypes(EpisodicObjective):
         )
 
     @property
-    def has_divergence(self) -> bool:
-        """Whether training draws variances to 1, so that they vary little."""
-        return self.beta > 0
-
-    @property
     def noise_variance(self) -> tf.Tensor:
         """The trainable variance of a class around its prototype, scalar."""
         if not self.built:
@@ -164,15 +164,13 @@ class StochasticPrototypes(EpisodicObjective):
         labels, local = labelled_batch(y_true, y_pred)
         labels, packed = gather_global_batch(labels, local)
         episode = split_episode(labels, self.num_support)
-        is_query = tf.logical_not(episode.is_support)
         prototypes = self._prototypes(
-            tf.boolean_mask(packed, episode.is_support),
-            tf.boolean_mask(episode.class_ids, episode.is_support),
+            episode.supports(packed),
+            episode.supports(episode.class_ids),
             episode.num_classes,
         )
-        queries = tf.boolean_mask(packed, is_query)
-        targets = tf.boolean_mask(episode.class_ids, is_query)
-        mean, variance = gaussian.unpack_positive(queries)
+        targets = episode.queries(episode.class_ids)
+        mean, variance = gaussian.unpack_positive(episode.queries(packed))
         classes = self._class_likelihood(prototypes)
         sampling = self.num_samples, self._next_seed()
         if self.sampler == "naive":
@@ -184,17 +182,10 @@ class StochasticPrototypes(EpisodicObjective):
             target_log_prob = prototype_samplers.intersection_log_prob(
                 mean, variance, targets, *classes, *sampling
             )
-        value = mean_over_queries(-target_log_prob)
+        value = mean_or_zero(-target_log_prob)
         if self.beta:
-            # Squares of embeddings above 1e19 overflow float32.
-            divergence = gaussian.kl_to_standard_normal(
-                *(
-                    tf.cast(part, tf.float64)
-                    for part in gaussian.unpack_positive(packed)
-                )
-            )
-            divergence = self.beta * mean_over_queries(divergence)
-            value += finite(divergence, value.dtype)
+            moments = gaussian.unpack_positive(packed)
+            value += gaussian.weighted_divergence(*moments, self.beta)
         return tf.fill(tf.shape(local)[:1], value)
 
     def prototypes(self, packed, labels, num_classes) -> tf.Tensor:
@@ -203,8 +194,11 @@ class StochasticPrototypes(EpisodicObjective):
         Args:
             packed: Supports `(n, 2 * dim)`.
             labels: `(n,)` in `[0, num_classes)`, each class at least once.
-            num_classes: Number of classes; as many packed Gaussians, without
-                `noise_variance`, are returned.
+            num_classes: Number of classes.
+
+        Returns:
+            Packed Gaussians `(num_classes, 2 * dim)`, without
+            `noise_variance`.
         """
         labels, packed = labelled_batch(labels, self._built_for(packed))
         labels = require_support(labels, num_classes)
@@ -261,8 +255,9 @@ class StochasticPrototypes(EpisodicObjective):
     def score_pairs(self, packed_first, packed_second) -> tf.Tensor:
         """Log-density of one row given a class with one support, row by row.
 
-        `log_evidence` of the first for a class enrolled by the second alone,
-        no likelihood ratio. Sets `(n, 2 * dim)` give `(n,)`.
+        Equals `log_evidence` of `first` under one class whose only support is
+        `second`: a log-density, not a likelihood ratio. Sets `(n, 2 * dim)`
+        give `(n,)`.
         """
         first, second = self._two_sets(packed_first, packed_second)
         first, second = rows_of_one_length(first, second)
@@ -292,11 +287,8 @@ class StochasticPrototypes(EpisodicObjective):
     def _two_sets(self, first, second) -> tuple[tf.Tensor, tf.Tensor]:
         first = self._built_for(first)
         second = real_matrix("Gaussians", second, first.dtype)
-        gaussian.require_one_dim(first, second)
+        require_one_width(first, second)
         return first, second
-
-    def _next_seed(self) -> tf.Tensor:
-        return tf.cast(self.seed_generator.next(), tf.int32)
 
     def _prototypes(self, packed, class_ids, num_classes) -> tf.Tensor:
         mean, variance = gaussian.unpack_valid(packed)

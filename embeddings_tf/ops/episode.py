@@ -19,6 +19,14 @@ class Episode(NamedTuple):
     num_classes: tf.Tensor
     is_support: tf.Tensor
 
+    def supports(self, rows: tf.Tensor) -> tf.Tensor:
+        """Returns the supports of `(batch, ...)`, in batch order."""
+        return tf.boolean_mask(rows, self.is_support)
+
+    def queries(self, rows: tf.Tensor) -> tf.Tensor:
+        """Returns the queries of `(batch, ...)`, in batch order."""
+        return tf.boolean_mask(rows, tf.logical_not(self.is_support))
+
 
 def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
     """Splits rows: the first `num_support` rows of a label are supports.
@@ -48,10 +56,3 @@ def _rank_and_count(class_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     )
     rank = tf.scatter_nd(order[:, None], rank_in_order, tf.shape(class_ids))
     return rank, tf.gather(counts, class_ids)
-
-
-def mean_over_queries(values: tf.Tensor) -> tf.Tensor:
-    """Returns the mean of `(queries,)`, 0 for a batch without queries."""
-    return tf.math.divide_no_nan(
-        tf.reduce_sum(values), tf.cast(tf.size(values), values.dtype)
-    )

@@ -1,5 +1,6 @@
 """F statistics of all pairs of classes: value and gradient of the loss."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -84,18 +85,13 @@ def value_and_gradient(
         embeddings -= embeddings[:1]
     batch = statistics(labels, embeddings, equal_variance)
 
-    def test(ratio, is_pair, a, b):
-        return compare_classes(
-            ratio,
-            is_pair,
-            a,
-            b,
-            num_dims,
-            grand_mean,
-            direction,
-            equal_variance,
-        )
-
+    test = functools.partial(
+        compare_classes,
+        num_dims=num_dims,
+        grand_mean=grand_mean,
+        direction=direction,
+        equal_variance=equal_variance,
+    )
     value, gradient = over_all_pairs(batch, test)
     # top_k ignores NaN.
     is_finite = tf.math.is_finite(tf.reduce_sum(batch.spread))
@@ -113,8 +109,8 @@ def statistics(labels, embeddings, equal_variance) -> _Batch:
     dtype = embeddings.dtype
     num_rows = tf.size(labels)
     if compat.is_traced_for_xla():
-        # XLA does not compile the at most one pair of two rows. Two labels
-        # more add no class, but raise its bound of the number of classes.
+        # With two rows, XLA bounds the pairs by one and fails to compile.
+        # Repeating a label raises the bound and adds no class.
         labels = tf.concat([labels, labels[:1], labels[:1]], axis=0)
     present, ids = tf.unique(labels)
     ids, num_classes = ids[:num_rows], _checked_num_classes(tf.size(present))

@@ -7,8 +7,10 @@ import math
 
 import tensorflow as tf
 
-from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.numerics import finite
+from embeddings_tf.ops.numerics import mean_or_zero
 from embeddings_tf.ops.seed_pair import seed_pair
+from embeddings_tf.ops.tensors import real_floats
 
 # The inverse and the gradient of the root of this variance fit in float32.
 SMALLEST_VARIANCE = 1e-37
@@ -48,18 +50,6 @@ def dim_of(reader: str, shape) -> int:
             "encoder end in GaussianEmbedding(dim)."
         )
     return width // 2
-
-
-def require_one_dim(first: tf.Tensor, second: tf.Tensor) -> None:
-    """Raises ValueError unless two sets of Gaussians have one dimension.
-
-    Otherwise a Gaussian of one dimension would be broadcast.
-    """
-    if not first.shape[-1:].is_compatible_with(second.shape[-1:]):
-        raise ValueError(
-            "Gaussians that are compared must have one width; received shapes "
-            f"{first.shape} and {second.shape}. Embed both with one encoder."
-        )
 
 
 def mark(packed: tf.Tensor) -> tf.Tensor:
@@ -154,6 +144,19 @@ def kl_to_standard_normal(mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
     return 0.5 * tf.reduce_sum(
         tf.square(mean) + variance - 1.0 - tf.math.log(variance), axis=-1
     )
+
+
+def weighted_divergence(
+    mean: tf.Tensor, variance: tf.Tensor, weight: float
+) -> tf.Tensor:
+    """Returns `weight` times the mean of `kl_to_standard_normal` over rows.
+
+    The result is 0 without rows, and clipped to the range of the dtype.
+    """
+    # Squares of embeddings above 1e19 overflow float32.
+    exact = (tf.cast(part, tf.float64) for part in (mean, variance))
+    divergence = weight * mean_or_zero(kl_to_standard_normal(*exact))
+    return finite(divergence, mean.dtype)
 
 
 def posterior(

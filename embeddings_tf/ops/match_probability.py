@@ -10,10 +10,12 @@ import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.distances import square_root
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.log_average import log_average
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
+from embeddings_tf.ops.sigmoid_means import log_mean_sigmoid
+from embeddings_tf.ops.sigmoid_means import mean_log_sigmoid
+from embeddings_tf.ops.tensors import real_matrix
+from embeddings_tf.ops.tensors import require_one_width
 
 # Samples of both sides, scale and offset. Shapes are open, so each function is
 # traced once for all models, shapes and calls.
@@ -33,14 +35,16 @@ def match_loss(labels, samples, scale, offset, of_probability) -> tf.Tensor:
         labels: Class ids `(rows,)`.
         samples: `(num_samples, rows, dim)`; `num_samples` is static.
         scale, offset: Scalars.
-        of_probability: As in `log_average`.
+        of_probability: Whether p is the mean probability of the pairs of
+            samples. False: `ln p` is the mean log-probability.
 
     Returns:
         A scalar.
     """
     positive, negative = positive_and_negative(labels)
     sign = 2 * tf.cast(positive, samples.dtype) - 1
-    cost = -log_average(samples, None, scale, offset, sign, of_probability)
+    average = log_mean_sigmoid if of_probability else mean_log_sigmoid
+    cost = -average(samples, None, scale, offset, sign)
     return (mean_over(positive, cost) + mean_over(negative, cost)) / 2
 
 
@@ -64,7 +68,7 @@ def samples_of_sets(first, second, num_samples, seed, dtype) -> list[tf.Tensor]:
         real_matrix("Gaussians", packed, dtype) for packed in (first, second)
     ]
     moments = [gaussian.unpack(packed) for packed in sides]
-    gaussian.require_one_dim(*sides)
+    require_one_width(*sides)
     samples = []
     for side, (mean, variance) in enumerate(moments):
         noise = gaussian.standard_normal(
@@ -103,11 +107,11 @@ def logit_of_all_pairs(first, second, scale, offset) -> tf.Tensor:
 def log_match(first, second, scale, offset) -> tf.Tensor:
     """Log of the mean probability of a match, `(n, m)`."""
     sign = tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
-    return log_average(first, second, scale, offset, sign, True)
+    return log_mean_sigmoid(first, second, scale, offset, sign)
 
 
 @tf.function(input_signature=SAMPLES, autograph=False)
 def _log_no_match(first, second, scale, offset) -> tf.Tensor:
     """Log of the mean probability of no match, `(n, m)`."""
     sign = -tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
-    return log_average(first, second, scale, offset, sign, True)
+    return log_mean_sigmoid(first, second, scale, offset, sign)

@@ -8,7 +8,7 @@ from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.class_sizes import class_sizes
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import single_precision
+from embeddings_tf.ops.tensors import single_precision
 
 
 def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:

@@ -10,8 +10,8 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
-from embeddings_tf.ops.prototypes import finite
-from embeddings_tf.ops.prototypes import log_mean_exp
+from embeddings_tf.ops.numerics import finite
+from embeddings_tf.ops.numerics import log_mean_exp
 from embeddings_tf.ops.seed_pair import seed_pair
 
 SAMPLERS = ("intersection", "naive")

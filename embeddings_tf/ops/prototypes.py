@@ -7,6 +7,7 @@ from embeddings_tf.ops import distances
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.labelled_batch import class_labels
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.numerics import finite
 
 
 def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
@@ -100,22 +101,6 @@ def mean_of_class(
         tf.transpose(scores), class_ids, num_classes
     )
     return tf.transpose(mean)
-
-
-def log_mean_exp(scores: tf.Tensor) -> tf.Tensor:
-    """`log mean exp` over the last axis, `(queries,)` of `(queries, classes)`.
-
-    With log-likelihoods, or log-likelihood ratios, of equally likely classes,
-    this is the evidence for any of them.
-    """
-    count = tf.cast(tf.shape(scores)[-1], scores.dtype)
-    return tf.reduce_logsumexp(scores, axis=-1) - tf.math.log(count)
-
-
-def finite(values: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-    """Casts float64 values to a dtype, clipped to its range."""
-    limits = float(dtype.min), float(dtype.max)
-    return tf.cast(tf.clip_by_value(values, *limits), dtype)
 
 
 def nearest_mean_log_prob(

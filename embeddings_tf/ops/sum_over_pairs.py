@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -56,6 +57,7 @@ def sum_over_pairs(
     Returns:
         `(num_sums,)`.
     """
+    summed = _Summed(terms, of_row, num_sums, is_symmetric)
     if distance == "cosine":
         z = distances.unit_rows(z)
 
@@ -69,12 +71,10 @@ def sum_over_pairs(
         is_small = tf.get_static_value(block >= num_rows)
 
         def at_once(z=z):
-            return _at_once(z, distance, terms, of_row, is_symmetric, own)
+            return _at_once(_space(z, distance), summed, own)
 
         def in_blocks():
-            return _in_blocks(
-                z, distance, terms, of_row, num_sums, is_symmetric, block, own
-            )
+            return _in_blocks(_space(z, distance), summed, block, own)
 
         # XLA needs the size of a block before it runs the graph.
         if own:
@@ -110,41 +110,47 @@ def sum_over_pairs(
     return total(z)
 
 
-def _at_once(z, distance, terms, of_row, is_symmetric, own=None):
-    """Returns the sums, and the gradient of the first in `z`.
+class _Summed(NamedTuple):
+    """What is summed, the arguments of `sum_over_pairs`."""
+
+    terms: Callable
+    of_row: Callable | None
+    num_sums: int
+    is_symmetric: bool
+
+
+def _at_once(space, summed: _Summed, own=None):
+    """Returns the sums, and the gradient of the first in the rows of `space`.
 
     With `own`, the first of some rows and the row after them, the pairs of
     these rows with all columns.
     """
-    if distance == "cosine":
-        d = 1 - distances.cosines_of_units(z, z)
-    else:
-        d = distances.WITHIN[distance](z)
-    rows = everything = tf.range(tf.shape(z)[0])
-    of_rows = [of_row(d, rows)] if of_row else []
-    origin = here = _origin(z, distance)
+    origin = here = space.origin
+    d = space.within()
+    rows = everything = tf.range(tf.shape(origin)[0])
+    of_rows = [summed.of_row(d, rows)] if summed.of_row else []
     if own:
         rows = tf.range(*own)
         d, here = tf.gather(d, rows), tf.gather(origin, rows)
-    sums, slope = terms(d, rows, everything, *of_rows)
+    sums, slope = summed.terms(d, rows, everything, *of_rows)
     if not own:
-        slope = slope + (slope if is_symmetric else tf.transpose(slope))
-        slope = _in_product(slope, d, distance)
-        return sums, _to_rows(slope, origin, origin, distance)
-    slope = _in_product(slope, d, distance)
-    to_rows = _to_rows(slope, here, origin, distance)
+        slope = slope + (slope if summed.is_symmetric else tf.transpose(slope))
+        slope = space.in_products(slope, d)
+        return sums, space.to_rows(slope, origin, origin)
+    slope = space.in_products(slope, d)
+    to_rows = space.to_rows(slope, here, origin)
     to_rows = tf.scatter_nd(rows[:, None], to_rows, tf.shape(origin))
-    if is_symmetric:
+    if summed.is_symmetric:
         return sums, 2 * to_rows
-    return sums, to_rows + _to_columns(slope, origin, here, distance)
+    return sums, to_rows + space.to_columns(slope, origin, here)
 
 
-def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block, own):
+def _in_blocks(space, summed: _Summed, block, own):
     """Returns the same as `_at_once`, from blocks of rows."""
-    num_rows = tf.shape(z)[0]
+    terms, of_row, num_sums, is_symmetric = summed
+    origin, between = space.origin, space.between()
+    num_rows = tf.shape(origin)[0]
     begin, end = own or (tf.zeros_like(num_rows), num_rows)
-    between = _distances_between(z, distance)
-    origin = _origin(z, distance)
     everything = tf.range(num_rows)
 
     def loop(add_block, *totals):
@@ -171,13 +177,13 @@ def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block, own):
         else:
             d = between(rows, everything)
         added, slope = terms(d, rows, everything, *of_rows)
-        slope = _in_product(slope, d, distance)
+        slope = space.in_products(slope, d)
         here = tf.gather(origin, rows)
-        to_rows = _to_rows(slope, here, origin, distance)
+        to_rows = space.to_rows(slope, here, origin)
         if is_symmetric:
             to_rows *= 2
         else:
-            gradient += _to_columns(slope, origin, here, distance)
+            gradient += space.to_columns(slope, origin, here)
         gradient = tf.tensor_scatter_nd_add(gradient, rows[:, None], to_rows)
         return sums + added, gradient
 
@@ -189,22 +195,24 @@ def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block, own):
             d = between(rows, columns)
             added, slope = terms(d, rows, columns)
             sums += factor * added
-            slope = _in_product(slope, d, distance)
+            slope = space.in_products(slope, d)
             there = tf.gather(origin, columns)
-            to_here = _to_rows(slope, here, there, distance)
+            to_here = space.to_rows(slope, here, there)
             gradient = tf.tensor_scatter_nd_add(
                 gradient, rows[:, None], 2 * to_here
             )
-        to_there = 2 * _to_columns(slope, there, here, distance)
+        to_there = 2 * space.to_columns(slope, there, here)
         gradient = tf.tensor_scatter_nd_add(gradient, later[:, None], to_there)
         return sums, gradient
 
     of_rows = []
     if of_row:
         num_blocks = (end - begin - 1) // block + 1
-        array = functools.partial(tf.TensorArray, z.dtype, infer_shape=False)
+        array = functools.partial(
+            tf.TensorArray, origin.dtype, infer_shape=False
+        )
         kept, found = loop(add_of_row, array(num_blocks), array(num_blocks + 1))
-        # A replica may have no rows; a block of none tells their width.
+        # A replica without rows still needs the width; an empty block gives it.
         none = tf.range(0)
         of_none = of_row(between(none, everything), none)
         found = found.write(num_blocks, of_none)
@@ -212,59 +220,96 @@ def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block, own):
         if own:
             (of_rows,) = gather_global_batch(of_rows)
         of_rows = [of_rows]
-    sums = tf.zeros([num_sums], z.dtype)
+    sums = tf.zeros([num_sums], origin.dtype)
     add = add_symmetric if is_symmetric and not own else add_terms
-    return loop(add, sums, tf.zeros_like(z))
+    return loop(add, sums, tf.zeros_like(origin))
 
 
-def _distances_between(z, distance):
-    """Returns a function from rows and columns to `(rows, columns)`."""
+def _space(z, distance: str):
+    """Returns the distances among the rows of `z`, and their gradients."""
     if distance == "cosine":
+        return _Cosine(z)
+    return _Euclidean(z, distance == "l2")
+
+
+class _Cosine:
+    """Cosine distances of `unit_rows`.
+
+    origin: Rows whose products are the distances, `(batch, dim)`.
+    """
+
+    def __init__(self, z):
+        self.origin = z
+
+    def within(self) -> tf.Tensor:
+        """Distances `(batch, batch)`, differentiable."""
+        return 1 - distances.cosines_of_units(self.origin, self.origin)
+
+    def between(self) -> Callable:
+        """Returns a function from rows and columns to `(rows, columns)`."""
         return lambda rows, columns: (
             1
             - distances.cosines_of_units(
-                tf.gather(z, rows), tf.gather(z, columns)
+                tf.gather(self.origin, rows), tf.gather(self.origin, columns)
             )
         )
-    exact = tf.cast(z, tf.float64)
-    norms = tf.reduce_sum(tf.square(exact), axis=1)
 
-    def between(rows, columns):
-        products = tf.matmul(
-            tf.gather(exact, rows), tf.gather(exact, columns), transpose_b=True
-        )
-        square = distances.square_of_products(
-            products, tf.gather(norms, rows), tf.gather(norms, columns), z.dtype
-        )
-        return square if distance == "squared_l2" else tf.sqrt(square)
+    def in_products(self, slope, d) -> tf.Tensor:
+        """Converts derivatives in distances to derivatives in products."""
+        return slope
 
-    return between
+    def to_rows(self, slope, a, b) -> tf.Tensor:
+        """Backpropagates from the products of the rows `a` and `b` to `a`."""
+        return -tf.matmul(slope, b)
 
-
-def _origin(z, distance):
-    """Returns rows whose differences or products are the distances."""
-    # The centred rows have smaller rounding errors.
-    return z if distance == "cosine" else z - distances.middle_row(z)
+    def to_columns(self, slope, a, b) -> tf.Tensor:
+        """Backpropagates from the products of the rows `b` and `a` to `a`."""
+        return -tf.matmul(slope, b, transpose_a=True)
 
 
-def _in_product(slope, d, distance):
-    """Converts derivatives in distances to derivatives in inner products."""
-    if distance == "l2":
-        return tf.math.divide_no_nan(slope, d)
-    return 2 * slope if distance == "squared_l2" else slope
+class _Euclidean:
+    """Euclidean distances, or squares; its methods are those of `_Cosine`.
 
+    origin: Rows whose differences are the distances, `(batch, dim)`.
+    """
 
-def _to_rows(slope, a, b, distance):
-    """Backpropagates from the products of the rows `a` and `b` to `a`."""
-    of_others = tf.matmul(slope, b)
-    if distance == "cosine":
-        return -of_others
-    return tf.reduce_sum(slope, axis=1, keepdims=True) * a - of_others
+    def __init__(self, z, is_root: bool):
+        self.z, self.is_root = z, is_root
+        # The centred rows have smaller rounding errors.
+        self.origin = z - distances.middle_row(z)
 
+    def within(self) -> tf.Tensor:
+        square = distances.squared_l2_within(self.z)
+        return distances.square_root(square) if self.is_root else square
 
-def _to_columns(slope, a, b, distance):
-    """Backpropagates from the products of the rows `b` and `a` to `a`."""
-    of_others = tf.matmul(slope, b, transpose_a=True)
-    if distance == "cosine":
-        return -of_others
-    return tf.reduce_sum(slope, axis=0)[:, None] * a - of_others
+    def between(self) -> Callable:
+        exact = tf.cast(self.z, tf.float64)
+        norms = tf.reduce_sum(tf.square(exact), axis=1)
+
+        def between(rows, columns):
+            products = tf.matmul(
+                tf.gather(exact, rows),
+                tf.gather(exact, columns),
+                transpose_b=True,
+            )
+            square = distances.square_of_products(
+                products,
+                tf.gather(norms, rows),
+                tf.gather(norms, columns),
+                self.z.dtype,
+            )
+            return tf.sqrt(square) if self.is_root else square
+
+        return between
+
+    def in_products(self, slope, d) -> tf.Tensor:
+        return tf.math.divide_no_nan(slope, d) if self.is_root else 2 * slope
+
+    def to_rows(self, slope, a, b) -> tf.Tensor:
+        total = tf.reduce_sum(slope, axis=1)
+        return total[:, None] * a - tf.matmul(slope, b)
+
+    def to_columns(self, slope, a, b) -> tf.Tensor:
+        # A transposed slope would be one more tensor of all pairs.
+        total = tf.reduce_sum(slope, axis=0)
+        return total[:, None] * a - tf.matmul(slope, b, transpose_a=True)

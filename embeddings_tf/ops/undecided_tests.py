@@ -1,5 +1,6 @@
 """The share of the tests of the F-statistic loss that are not decided."""
 
+import functools
 import math
 
 import tensorflow as tf
@@ -26,17 +27,16 @@ def share_of_undecided_tests(
     """
     batch = f_statistic.statistics(labels, embeddings, equal_variance)
 
-    def count(ratio, is_pair, a, b):
-        value, slope, ratio, dims = f_statistic.compare_classes(
-            ratio,
-            is_pair,
-            a,
-            b,
-            num_dims,
-            grand_mean,
-            direction,
-            equal_variance,
-        )
+    test = functools.partial(
+        f_statistic.compare_classes,
+        num_dims=num_dims,
+        grand_mean=grand_mean,
+        direction=direction,
+        equal_variance=equal_variance,
+    )
+
+    def count(*pairs):
+        value, slope, ratio, dims = test(*pairs)
         is_active = tf.cast(value > -math.log(LEARNED), value.dtype)
         return is_active, tf.zeros_like(slope), ratio, dims
 

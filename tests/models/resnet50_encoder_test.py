@@ -85,7 +85,7 @@ def test_no_network(monkeypatch):
 def test_weights_are_not_weights(tmp_path):
     path = tmp_path / "resnet50.weights.h5"
     path.write_bytes(b"not HDF5")
-    with pytest.raises(OSError, match="resnet50.weights.h5' of ResNet-50"):
+    with pytest.raises(OSError, match="resnet50.weights.h5' of ResNet50"):
         resnet50_encoder(5, weights=str(path), image_shape=(32, 32, 3))
 
 

@@ -369,6 +369,15 @@ class TestClasses:
             log_prob, self.expected(4, objective), rtol=1e-5
         )
 
+    def test_distances_whose_difference_leaves_float32(self):
+        supports = points(np.array([[1e8, 0], [1e8, 3e4]]))
+        log_prob = HedgedInstances().log_prob(
+            points(np.zeros((1, 2))), supports, [0, 1], 2, seed=0
+        )
+        # The second support is 4.5 further away.
+        expected = special.log_softmax([[0, -np.hypot(1e8, 3e4) + 1e8]], axis=1)
+        np.testing.assert_allclose(log_prob, expected, rtol=1e-4)
+
     def test_few_shot_classifier(self):
         encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
         model = EmbeddingModel(encoder, HedgedInstances(), gaussian=True)
@@ -429,11 +438,18 @@ def test_embeddings_whose_squares_leave_float32():
     np.testing.assert_allclose(value, 1e-3 * squares.mean(), rtol=1e-5)
 
 
+def test_a_divergence_that_leaves_float32():
+    packed = random_packed()
+    packed[:, :2] *= 1e25
+    value = HedgedInstances(2, beta=1.0, seed=0)(LABELS, packed)
+    np.testing.assert_array_equal(value, np.finfo("float32").max)
+
+
 def test_pairs_of_two_lengths():
     objective = HedgedInstances(2)
     with pytest.raises(ValueError, match="row by row; received 8 and 5 rows"):
         objective.match_logit(random_packed(), random_packed(5))
-    with pytest.raises(ValueError, match="one width"):
+    with pytest.raises(ValueError, match="the same width"):
         objective.match_logit(random_packed(), random_packed(dim=1))
     for bad in (None, "text", np.ones(4), 3.0):
         with pytest.raises(ValueError, match="received"):

@@ -865,7 +865,7 @@ def test_methods_refuse_invalid_gaussians(name):
 
 def test_prototypes_of_one_dimension_are_not_compared_with_each():
     objective = StochasticPrototypes(1)
-    with pytest.raises(ValueError, match=r"one width.*\(3, 4\).*\(2, 2\)"):
+    with pytest.raises(ValueError, match=r"same width.*\(3, 4\).*\(2, 2\)"):
         objective.log_prob(random_packed(3), random_packed(2, dim=1))
 
 

@@ -43,22 +43,17 @@ def test_split_by_loop(num_support, in_graph):
         assert actual.num_classes == num_classes
 
 
+def test_supports_and_queries():
+    split = episode.split_episode(tf.constant([5, 3, 5, 3, 3]), 1)
+    rows = np.arange(10).reshape(5, 2)
+    np.testing.assert_array_equal(split.supports(rows), rows[[0, 1]])
+    np.testing.assert_array_equal(split.queries(rows), rows[[2, 3, 4]])
+    np.testing.assert_array_equal(split.queries(split.class_ids), [0, 1, 1])
+
+
 def test_split_of_no_rows():
     class_ids, num_classes, is_support = episode.split_episode(
         tf.zeros((0,), tf.int32), 1
     )
     assert class_ids.shape == is_support.shape == (0,)
     assert num_classes == 0
-
-
-def test_mean_over_queries():
-    assert episode.mean_over_queries(tf.constant([1.0, 2.0, 6.0])) == 3.0
-
-
-def test_mean_over_no_queries():
-    values = tf.zeros((0,))
-    with tf.GradientTape() as tape:
-        tape.watch(values)
-        mean = episode.mean_over_queries(values)
-    assert mean == 0.0
-    assert tape.gradient(mean, values).shape == (0,)

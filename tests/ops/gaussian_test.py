@@ -54,11 +54,6 @@ class TestPack:
             np.testing.assert_array_equal(mean, [[1, 2]])
             np.testing.assert_array_equal(found, [[0.5, np.nan]])
 
-    def test_widths_that_differ(self):
-        gaussian.require_one_dim(tf.ones((3, 4)), tf.ones((1, 4)))
-        with pytest.raises(ValueError, match=r"one width.*\(3, 4\).*\(3, 2\)"):
-            gaussian.require_one_dim(tf.ones((3, 4)), tf.ones((3, 2)))
-
     def test_unknown_width(self):
         function = tf.function(
             gaussian.unpack, input_signature=[tf.TensorSpec((None, None))]
@@ -109,6 +104,35 @@ class TestKLToStandardNormal:
         zeros = np.zeros((2, 3), "float32")
         divergence = gaussian.kl_to_standard_normal(zeros, zeros + 1)
         np.testing.assert_array_equal(divergence, [0, 0])
+
+
+class TestWeightedDivergence:
+    @pytest.mark.parametrize("weight", [1e-4, 1.0, 3])
+    def test_by_arithmetic(self, weight):
+        mean, variance = random_rows(3)
+        rows = 0.5 * (mean**2 + variance - 1 - np.log(variance)).sum(axis=1)
+        np.testing.assert_allclose(
+            gaussian.weighted_divergence(
+                tf.constant(mean), tf.constant(variance), weight
+            ),
+            weight * rows.mean(),
+            rtol=1e-5,
+        )
+
+    def test_squares_that_leave_float32(self):
+        mean, variance = tf.constant([[3e20, 4e20]]), tf.ones((1, 2))
+        found = gaussian.weighted_divergence(mean, variance, 1e-4)
+        np.testing.assert_allclose(found, 0.5e-4 * 25e40, rtol=1e-5)
+
+    def test_clips_to_float32(self):
+        mean, variance = tf.constant([[3e20, 4e20]]), tf.ones((1, 2))
+        found = gaussian.weighted_divergence(mean, variance, 1.0)
+        assert found.dtype == tf.float32
+        assert found == tf.float32.max
+
+    def test_no_rows(self):
+        none = tf.zeros((0, 2))
+        assert gaussian.weighted_divergence(none, none, 1.0) == 0
 
 
 class TestPosterior:

@@ -337,14 +337,14 @@ ENTRIES = {
         {
             "packed_queries": PACKED[:5],
             "packed_supports": PACKED,
-            "support_labels": Y,
+            "class_ids": Y,
             "num_classes": 3,
             "num_samples": 2,
             "seed": 1,
         },
         {
             "packed_queries": PACKED_ROWS,
-            "support_labels": [
+            "class_ids": [
                 *IDS,
                 refused("a class beyond", Y + 1),
                 refused("negative", Y - 1),
@@ -380,12 +380,12 @@ ENTRIES = {
         {
             "queries": X[:5],
             "supports": X,
-            "support_labels": Y,
+            "class_ids": Y,
             "num_classes": 3,
         },
         {
             "queries": POINTS,
-            "support_labels": [
+            "class_ids": [
                 *IDS,
                 refused("a class beyond", Y + 1),
                 refused("negative", Y - 1),
@@ -488,7 +488,7 @@ ENTRIES = {
         {
             "packed_queries": PACKED[:5],
             "packed_supports": PACKED,
-            "support_labels": Y,
+            "class_ids": Y,
             "num_classes": 3,
             "num_samples": 2,
             "seed": 1,
@@ -496,7 +496,7 @@ ENTRIES = {
         {
             "packed_queries": PACKED_ROWS,
             "packed_supports": few(PACKED),
-            "support_labels": OF_THREE,
+            "class_ids": OF_THREE,
             "num_classes": NUM_CLASSES,
             "num_samples": NUM_SAMPLES,
         },
@@ -583,13 +583,13 @@ ENTRIES = {
         {
             "queries": X[:5],
             "supports": X,
-            "support_labels": Y,
+            "class_ids": Y,
             "num_classes": 3,
         },
         {
             "queries": [*POINTS, refused("narrower", X[:, :2])],
             "supports": POINTS,
-            "support_labels": OF_THREE,
+            "class_ids": OF_THREE,
             "num_classes": NUM_CLASSES,
         },
     ),

@@ -1,4 +1,4 @@
-"""The mean probability that two rows match, over all pairs of their samples."""
+"""Means of the probability that two rows match, over pairs of their samples."""
 
 import functools
 from collections.abc import Callable
@@ -15,10 +15,8 @@ from embeddings_tf.ops.sum_over_pairs import BLOCK_SIZE
 LARGEST_NUM_SAMPLES = 46_340
 
 
-def log_average(
-    first, second, scale, offset, sign, of_probability: bool
-) -> tf.Tensor:
-    """Log of the mean probability, or mean log-probability, of an outcome.
+def log_mean_sigmoid(first, second, scale, offset, sign) -> tf.Tensor:
+    """Log of the mean probability of an outcome, over pairs of samples.
 
     The outcome of rows i and j is a match where `sign[i, j]` is 1, and no match
     where it is -1. The probability of two samples is sigmoid(sign * logit) with
@@ -36,97 +34,171 @@ def log_average(
             samples is computed once.
         scale, offset: Scalars.
         sign: `(n, m)`.
-        of_probability: True for the log of the mean probability, False for
-            the mean log-probability.
 
     Returns:
         `(n, m)`.
     """
-    dtype = first.dtype
+    return _average(_LogOfMean, first, second, scale, offset, sign)
+
+
+def mean_log_sigmoid(first, second, scale, offset, sign) -> tf.Tensor:
+    """Mean log-probability of an outcome, over pairs of samples.
+
+    Arguments, result and memory are as in `log_mean_sigmoid`.
+    """
+    return _average(_MeanOfLogs, first, second, scale, offset, sign)
+
+
+def _average(kind, first, second, scale, offset, sign) -> tf.Tensor:
+    """The average of `kind`, `_LogOfMean` or `_MeanOfLogs`."""
     # Differences of the largest float32 are infinite in float32.
     exact = [tf.cast(x, tf.float64) for x in (first, second) if x is not None]
     middle = _middle(exact)
     centred = [side - middle for side in exact]
     num_samples = first.shape[0] or tf.shape(first)[0]
-    num_pairs = tf.square(tf.cast(num_samples, dtype))
-    kinds = _kinds_of_pairs(num_samples, second is None)
-    zeros = tf.zeros_like(sign)
+    num_pairs = tf.square(tf.cast(num_samples, first.dtype))
+    pairs_of_samples = _kinds_of_pairs(num_samples, second is None)
 
     @tf.custom_gradient
     def average(scale, offset, *sides):
         left, right = _columns(sides[0])[0], _columns(sides[-1])[1]
-        of_offset, of_scale = sign * offset, sign * scale
-
-        def distances_and_logits(i, j):
-            """Distances of pairs of samples, and their logits with the sign."""
-            # Not left[i], which OpenVINO cannot run in a loop.
-            distance = _distances(
-                tf.gather(left, i), tf.gather(right, j), dtype
-            )
-            return distance, of_offset - of_scale * distance
-
-        def add(i, j, *sums):
-            _, logit = distances_and_logits(i, j)
-            if not of_probability:
-                added = tf.reduce_sum(tf.math.log_sigmoid(logit), axis=0)
-                return (sums[0] + added,)
-            # Relative to the largest, probabilities do not under- or overflow.
-            most = tf.minimum(tf.reduce_max(logit, axis=0), 0)
-            most = tf.maximum(sums[0], most)
-            added = tf.reduce_sum(_relative_sigmoid(logit, most), axis=0)
-            return most, sums[1] * tf.exp(sums[0] - most) + added
-
-        sums = (zeros - np.inf, zeros) if of_probability else (zeros,)
+        logits = _Logits(left, right, scale, offset, sign)
         # A pair of samples has two matrices of columns, and their product.
         sizes = tf.size(left[0]), tf.size(right[0]), tf.size(sign)
-        for pairs in kinds:
+
+        def add(i, j, *sums):
+            return kind.add(logits.of_samples(i, j)[1], *sums)
+
+        sums = kind.start(tf.zeros_like(sign))
+        for pairs in pairs_of_samples:
             sums = pairs.loop(add, sums, sizes)
             if pairs.are_mirrored:
-                sums = _with_mirror_image(*sums)
-        if of_probability:
-            most, added = sums
-            total = most + tf.math.log(added) - tf.math.log(num_pairs)
-        else:
-            total = sums[0] / num_pairs
-
-        def add_gradient(weight, i, j, by_scale, by_offset, *by_sides):
-            distance, logit = distances_and_logits(i, j)
-            by_logit = weight * tf.sigmoid(-logit)
-            if of_probability:
-                by_logit *= _relative_sigmoid(logit, most)
-            by_square = tf.math.divide_no_nan(-scale * by_logit, distance)
-            of_a, of_b = _by_samples(
-                tf.cast(by_square, tf.float64),
-                tf.gather(left, i),
-                tf.gather(right, j),
-            )
-            first, *second = by_sides
-            if second:
-                second = [_add_to_samples(second[0], j, of_b)]
-            else:
-                first = _add_to_samples(first, j, of_b)
-            return (
-                by_scale - tf.reduce_sum(by_logit * distance),
-                by_offset + tf.reduce_sum(by_logit),
-                _add_to_samples(first, i, of_a),
-                *second,
-            )
+                sums = kind.add_mirror_image(*sums)
 
         def gradient(upstream):
-            weight = sign * upstream / (added if of_probability else num_pairs)
-            sums = [tf.zeros_like(scale), tf.zeros_like(offset)]
-            sums += [tf.zeros_like(side) for side in sides]
-            for pairs in kinds:
+            weight = sign * upstream / kind.divisor(num_pairs, *sums)
+            found = [tf.zeros_like(x) for x in (scale, offset, *sides)]
+            for pairs in pairs_of_samples:
                 of_both = weight
                 if pairs.are_mirrored:
                     of_both += tf.transpose(weight)
-                step = functools.partial(add_gradient, of_both)
-                sums = pairs.loop(step, sums, sizes)
-            return sums
+                slope = functools.partial(kind.slope, of_both, *sums)
+                step = functools.partial(logits.add_gradient, slope)
+                found = pairs.loop(step, found, sizes)
+            return found
 
-        return total, gradient
+        return kind.result(num_pairs, *sums), gradient
 
     return average(scale, offset, *centred)
+
+
+class _LogOfMean:
+    """Sums `sigmoid(logit)` as `exp(most) * added`.
+
+    Relative to the largest, probabilities do not under- or overflow.
+    """
+
+    @staticmethod
+    def start(zeros) -> tuple:
+        return zeros - np.inf, zeros
+
+    @staticmethod
+    def add(logit, most, added) -> tuple:
+        larger = tf.minimum(tf.reduce_max(logit, axis=0), 0)
+        larger = tf.maximum(most, larger)
+        here = tf.reduce_sum(_relative_sigmoid(logit, larger), axis=0)
+        return larger, added * tf.exp(most - larger) + here
+
+    @staticmethod
+    def add_mirror_image(most, added) -> tuple:
+        larger = tf.maximum(most, tf.transpose(most))
+        relative = added * tf.exp(most - larger)
+        return larger, relative + tf.transpose(relative)
+
+    @staticmethod
+    def result(num_pairs, most, added) -> tf.Tensor:
+        return most + tf.math.log(added) - tf.math.log(num_pairs)
+
+    @staticmethod
+    def divisor(num_pairs, most, added) -> tf.Tensor:
+        return added
+
+    @staticmethod
+    def slope(weight, most, added, logit) -> tf.Tensor:
+        """Derivative in a logit; `weight` is divided by the `divisor`."""
+        slope = weight * tf.sigmoid(-logit)
+        return slope * _relative_sigmoid(logit, most)
+
+
+class _MeanOfLogs:
+    """Sums `log(sigmoid(logit))`; its methods are those of `_LogOfMean`."""
+
+    @staticmethod
+    def start(zeros) -> tuple:
+        return (zeros,)
+
+    @staticmethod
+    def add(logit, total) -> tuple:
+        return (total + tf.reduce_sum(tf.math.log_sigmoid(logit), axis=0),)
+
+    @staticmethod
+    def add_mirror_image(total) -> tuple:
+        return (total + tf.transpose(total),)
+
+    @staticmethod
+    def result(num_pairs, total) -> tf.Tensor:
+        return total / num_pairs
+
+    @staticmethod
+    def divisor(num_pairs, total) -> tf.Tensor:
+        return num_pairs
+
+    @staticmethod
+    def slope(weight, total, logit) -> tf.Tensor:
+        return weight * tf.sigmoid(-logit)
+
+
+class _Logits:
+    """Logits of pairs of samples, times the sign, and their gradients.
+
+    `left` and `right` are `_columns` of samples.
+    """
+
+    def __init__(self, left, right, scale, offset, sign):
+        self.left, self.right, self.scale = left, right, scale
+        self.of_offset, self.of_scale = sign * offset, sign * scale
+
+    def of_samples(self, i, j) -> tuple[tf.Tensor, tf.Tensor]:
+        """Distances and logits of the samples `i` and `j`."""
+        # Not left[i], which OpenVINO cannot run in a loop.
+        distance = _distances(
+            tf.gather(self.left, i),
+            tf.gather(self.right, j),
+            self.of_scale.dtype,
+        )
+        return distance, self.of_offset - self.of_scale * distance
+
+    def add_gradient(self, slope, i, j, by_scale, by_offset, *by_sides):
+        """Adds the gradients of the pairs; `slope` is of a logit."""
+        distance, logit = self.of_samples(i, j)
+        by_logit = slope(logit)
+        by_square = tf.math.divide_no_nan(-self.scale * by_logit, distance)
+        of_a, of_b = _by_samples(
+            tf.cast(by_square, tf.float64),
+            tf.gather(self.left, i),
+            tf.gather(self.right, j),
+        )
+        first, *second = by_sides
+        if second:
+            second = [_add_to_samples(second[0], j, of_b)]
+        else:
+            first = _add_to_samples(first, j, of_b)
+        return (
+            by_scale - tf.reduce_sum(by_logit * distance),
+            by_offset + tf.reduce_sum(by_logit),
+            _add_to_samples(first, i, of_a),
+            *second,
+        )
 
 
 class _Pairs(NamedTuple):
@@ -219,7 +291,7 @@ def _distances(left, right, dtype) -> tf.Tensor:
 
 
 def _by_samples(by_square, left, right) -> tuple[tf.Tensor, tf.Tensor]:
-    """Gradients in the rows of both sides, from that in half the squares."""
+    """Gradients in both sides' rows, given the gradient in half the squares."""
     a, b = left[..., :-2] / -2, right[..., :-2]
     of_a = tf.reduce_sum(by_square, axis=-1)[..., None] * a
     of_b = tf.reduce_sum(by_square, axis=-2)[..., None] * b
@@ -236,12 +308,3 @@ def _add_to_samples(sums, samples, values) -> tf.Tensor:
 def _relative_sigmoid(x, most) -> tf.Tensor:
     """sigmoid(x) / exp(most)."""
     return 1 / (tf.exp(most - x) + tf.exp(most))
-
-
-def _with_mirror_image(first, *added) -> tuple:
-    """Adds the sums over (j, i) to the sums over (i, j)."""
-    if not added:
-        return (first + tf.transpose(first),)
-    most = tf.maximum(first, tf.transpose(first))
-    relative = added[0] * tf.exp(first - most)
-    return most, relative + tf.transpose(relative)

@@ -1,15 +1,16 @@
-"""The log of the mean probability of a match, by loops over samples."""
+"""Means of the probability of a match, by loops over samples."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from scipy import special
 
-from embeddings_tf.ops import log_average as module
 from embeddings_tf.ops import match_probability
-from embeddings_tf.ops.log_average import log_average
+from embeddings_tf.ops import sigmoid_means as module
 
 SCALE, OFFSET = 1.3, 0.4
+# By whether the mean is of the probability, or of its log.
+AVERAGES = {True: module.log_mean_sigmoid, False: module.mean_log_sigmoid}
 
 
 def samples(num_rows, seed, num_samples=3, dim=2):
@@ -50,7 +51,8 @@ def gradients(first, second, sign, of_probability, weight):
         watched.append(second)
     with tf.GradientTape() as tape:
         tape.watch(watched)
-        value = log_average(first, second, scale, offset, sign, of_probability)
+        average = AVERAGES[of_probability]
+        value = average(first, second, scale, offset, sign)
         total = tf.reduce_sum(weight * value)
     return value.numpy(), [g.numpy() for g in tape.gradient(total, watched)]
 
