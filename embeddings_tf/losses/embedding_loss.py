@@ -15,9 +15,9 @@ _MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
 
 
 class EmbeddingLoss(keras.losses.Loss):
-    """Base class of losses on embeddings; class ids stay integers.
+    """Base class of a loss of your own; class ids stay integers.
 
-    Use it as the base of your own loss (docs/own_loss.md).
+    docs/own_loss.md has an example that is complete, with a configuration.
     `keras.losses.Loss` casts labels to the dtype of the loss, and float32
     merges neighbouring class ids from 2^24 on. `EmbeddingLoss` passes checked
     integer labels `(batch,)` to `call`. Sample weights, masks, reduction and
@@ -33,6 +33,14 @@ class EmbeddingLoss(keras.losses.Loss):
         ValueError: If labels are not class ids, if embeddings are not real
             numbers `(batch, dim)`, if they are Gaussians, or if the lengths
             differ.
+
+    Example:
+
+    >>> class Norm(embeddings_tf.losses.EmbeddingLoss):
+    ...     def call(self, y_true, y_pred):
+    ...         return tf.reduce_sum(y_pred**2, axis=1)
+    >>> float(Norm()([0, 0, 1], np.array([[1.0], [2.0], [1.0]])))
+    2.0
     """
 
     @property

@@ -1,5 +1,7 @@
 """The F-statistic loss: separates classes along a few dimensions."""
 
+import dataclasses
+
 import keras
 import tensorflow as tf
 
@@ -197,7 +199,9 @@ class FStatisticLoss(EmbeddingLoss):
     @property
     def batch_needs(self) -> BatchNeeds:
         # Welch's test needs the spread of both classes.
-        return PAIRS if self.equal_variance else PAIRS._replace(rows_of_other=2)
+        if self.equal_variance:
+            return PAIRS
+        return dataclasses.replace(PAIRS, rows_of_other=2)
 
     def call(self, y_true, y_pred):
         return f_statistic_loss(

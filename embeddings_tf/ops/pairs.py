@@ -14,6 +14,9 @@ from embeddings_tf.ops.labelled_batch import single_precision
 def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     """Computes the value of the global batch and repeats it for local rows.
 
+    Call it in a loss whose value depends on the batch as a whole. `value` then
+    gets the rows of all replicas, and Keras one value for each local row.
+
     Args:
         value: Function from integer labels `(rows,)` and float32 (or float64)
             embeddings `(rows, dim)` of all replicas to a scalar.
@@ -26,6 +29,14 @@ def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     Raises:
         ValueError: If labels or embeddings are not as above
             (`labelled_batch`).
+
+    Example:
+
+    >>> def variance(labels, z):
+    ...     return tf.reduce_mean((z - tf.reduce_mean(z, axis=0)) ** 2)
+    >>> z = np.array([[1.0], [3.0]], "float32")
+    >>> embeddings_tf.losses.set_wise(variance, [0, 1], z).numpy()
+    array([1., 1.], dtype=float32)
     """
     gaussian.require_points(y_pred)
     labels, local = labelled_batch(y_true, y_pred)

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from embeddings_tf import losses
-from embeddings_tf.losses.embedding_loss import EmbeddingLoss
+from embeddings_tf.losses import EmbeddingLoss
 
 LABELS = np.array([3, 1, 0, 3, 2, 0], "int32")
 Z = np.random.default_rng(0).normal(size=(6, 2)).astype("float32")
