@@ -11,7 +11,6 @@ from embeddings_tf.callbacks.embedding_projector import image_pixels
 from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import path
@@ -31,7 +30,8 @@ class EmbeddingPictures(keras.callbacks.Callback):
     training, to `log_dir/validation`:
 
     - `embedding`: the first twelve classes by the first two dimensions. More
-      dimensions are projected to the two principal components;
+      dimensions are projected to the two principal components. In two
+      dimensions, ellipses show one predicted standard deviation along each;
     - `neighbours`, if there are images: an input of each of the first six
       classes, with its five nearest neighbours. A wrong class has a red frame.
 
@@ -125,8 +125,8 @@ class EmbeddingPictures(keras.callbacks.Callback):
                 f"{np.isfinite(points).all(axis=1).sum()} of them finite."
             )
         variance = None
-        if method.is_gaussian and points.shape[1] == 2:
-            variance = gaussian.unpack(embeddings)[1].numpy()
+        if points.shape[1] == 2:  # else the plane has other dimensions
+            variance = method.variances(embeddings)
         figures = {"embedding": _scatter(points, variance, self.labels)}
         if self.images is not None:
             figures["neighbours"] = _neighbours(
@@ -159,7 +159,7 @@ def _scatter(points, variance, labels):
     shown = labels <= np.unique(labels)[:MOST_CLASSES][-1]
     return embedding_figure(
         points[shown],
-        None if variance is None else variance[shown],
+        None if variance is None else np.asarray(variance)[shown],
         labels[shown],
         None,  # the key of seen classes would be wrong for held-out inputs
         {"class": labels[shown]},
