@@ -12,7 +12,6 @@ from embeddings_tf.ops.active_share import active_pairs
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
 FORMS = ("published", "authors")
@@ -182,15 +181,13 @@ class BinomialDevianceLoss(EmbeddingLoss):
             form=self.form,
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of pairs with a derivative that is not small.
 
         Returns:
             `active_pairs`: the share of pairs whose cost has at least a
             hundredth of its largest derivative in the cosine.
         """
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
         similarity = distances.cosine_similarity_within(embeddings)
         positive, _ = pairs.positive_and_negative(labels)
         excess = self.scale * (similarity - self.threshold)

@@ -9,7 +9,6 @@ from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
 AVERAGE_OVER = ("all", "each_kind")
@@ -151,10 +150,8 @@ class ContrastiveLoss(EmbeddingLoss):
             y_true, y_pred, self.margin, average_over=self.average_over
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of negative pairs within the margin."""
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
         square = distances.squared_l2_within(embeddings)
         _, negative = pairs.positive_and_negative(labels)
         is_active = distances.square_root(square) < self.margin

@@ -23,8 +23,12 @@ class EmbeddingLoss(keras.losses.Loss):
     integer labels `(batch,)` to `call`. Sample weights, masks, reduction and
     the scale under `tf.distribute` work as in `keras.losses.Loss`.
 
+    The call adds the metric `teachable_rows` to the model that trains the loss,
+    which it finds on the call stack.
+
     Subclasses implement `call(y_true, y_pred)`. A loss that needs other batches
-    than class-balanced ones also overrides `batch_needs`. A loss that compares
+    than class-balanced ones also overrides `batch_needs`, and a loss with
+    scalars of a batch `_diagnostics(labels, embeddings)`. A loss that compares
     embeddings by their cosine has the attribute `distance = "cosine"`; few-shot
     classification, evaluation and export then use the cosine, too. By default
     they use squared Euclidean distances.
@@ -61,6 +65,26 @@ class EmbeddingLoss(keras.losses.Loss):
         # The original tensor, because Keras attaches the mask to it.
         given = y_pred if tf.is_tensor(y_pred) else embeddings
         return reduction(given, given, sample_weight)
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """Scalars of a batch, by name, to see why a training fails.
+
+        `callbacks.EmbeddingDiagnostics` and `callbacks.TrainingDiagnostics`
+        log them.
+
+        Args:
+            labels: Class ids `(batch,)` or `(batch, 1)`.
+            embeddings: `(batch, dim)`.
+
+        Returns:
+            Scalars by name: of the losses of this library, the share of
+            triplets, pairs or queries that still have a gradient.
+        """
+        labels, embeddings = labelled_batch(labels, embeddings)
+        return self._diagnostics(labels, tf.cast(embeddings, self.dtype))
+
+    def _diagnostics(self, labels, embeddings) -> dict:
+        return {}
 
     def get_config(self):
         return {**super().get_config(), "dtype": self.dtype}

@@ -14,7 +14,6 @@ from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.differentiable_once import differentiable_once
 from embeddings_tf.ops.f_statistic import value_and_gradient
-from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.undecided_tests import share_of_undecided_tests
 
 GRAND_MEANS = ("class_means", "instances")
@@ -213,7 +212,7 @@ class FStatisticLoss(EmbeddingLoss):
             equal_variance=self.equal_variance,
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of tests of two classes that are not decided.
 
         Returns:
@@ -221,11 +220,10 @@ class FStatisticLoss(EmbeddingLoss):
             one of its `num_dims` dimensions, with `Phi` below 0.99 (merging:
             `1 - Phi`).
         """
-        labels, embeddings = labelled_batch(labels, embeddings)
         _require_dimensions(self.num_dims, embeddings.shape[-1])
         share = share_of_undecided_tests(
             labels,
-            tf.cast(embeddings, self.dtype),
+            embeddings,
             self.num_dims,
             self.grand_mean,
             self.direction,

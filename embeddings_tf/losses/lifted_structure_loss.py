@@ -9,7 +9,6 @@ from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.positives import Positives
 from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
@@ -190,10 +189,8 @@ class LiftedStructureLoss(EmbeddingLoss):
             y_true, y_pred, self.margin, form=self.form
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of positive pairs with a hinge above 0."""
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
         positives = Positives(labels)
         d = distances.WITHIN[DISTANCES[self.form]](embeddings)
         rows = tf.range(tf.size(labels))

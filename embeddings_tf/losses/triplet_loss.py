@@ -12,7 +12,6 @@ from embeddings_tf.ops.all_triplets import mean_over_triplets
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import labelled_batch
 
 MINING = ("all", "hard", "semi_hard")
 AVERAGE_OVER = ("all", "active")
@@ -208,10 +207,8 @@ class TripletLoss(EmbeddingLoss):
             average_over=self.average_over,
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of mined triplets with a hinge above 0."""
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
         d = distances.WITHIN[self.distance](embeddings)
         positive, negative = pairs.positive_and_negative(labels)
         if self.mining == "all":

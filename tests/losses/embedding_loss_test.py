@@ -96,6 +96,23 @@ def test_gradients_of_uneven_replicas(strategy, reduction):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def test_diagnostics_of_a_batch():
+    """Checked and cast; empty unless the loss has some."""
+    assert Ours().batch_diagnostics(LABELS, Z) == {}
+
+    class Watched(Ours):
+        def _diagnostics(self, labels, embeddings):
+            assert labels.dtype.is_integer and labels.shape == (6,)
+            assert embeddings.dtype == "float64"
+            return {"largest": tf.reduce_max(embeddings)}
+
+    loss = Watched(dtype="float64")
+    found = loss.batch_diagnostics(LABELS[:, None], Z.tolist())
+    assert float(found["largest"]) == pytest.approx(Z.max())
+    with pytest.raises(ValueError, match="6 labels"):
+        loss.batch_diagnostics(LABELS, Z[:5])
+
+
 def test_lists():
     np.testing.assert_allclose(
         Ours()(LABELS.tolist(), Z.tolist()), OfKeras()(LABELS, Z), rtol=1e-6
