@@ -40,24 +40,25 @@ def contrastive_loss(
     margin, _ = _checked(margin, average_over)
 
     def value(labels, embeddings):
-        positives, negatives = pairs.num_pairs(labels, embeddings.dtype)
+        counts = pairs.num_pairs(labels, embeddings.dtype)
         if average_over == "all":
-            positives = negatives = positives + negatives
+            counts = 2 * [tf.add_n(counts)]
         # Divided before summing; otherwise the sum may exceed float32.
-        positives = tf.math.reciprocal_no_nan(positives) / 2
-        negatives = tf.math.reciprocal_no_nan(negatives) / 2
+        positive_weight, negative_weight = (
+            tf.math.reciprocal_no_nan(count) / 2 for count in counts
+        )
 
         def terms(square, rows, columns):
-            same = tf.gather(labels, rows)[:, None] == tf.gather(
-                labels, columns
-            )
+            same = pairs.same_class(labels, rows, columns)
             root = tf.sqrt(square)
             missing = tf.nn.relu(margin - root)
             costs = tf.where(
-                same, positives * square, negatives * tf.square(missing)
+                same,
+                positive_weight * square,
+                negative_weight * tf.square(missing),
             )
-            slope = tf.math.divide_no_nan(-negatives * missing, root)
-            slope = tf.where(same, positives, slope)
+            slope = tf.math.divide_no_nan(-negative_weight * missing, root)
+            slope = tf.where(same, positive_weight, slope)
             return tf.reduce_sum(costs)[None], slope
 
         return sum_over_pairs(

@@ -100,9 +100,9 @@ class PrototypicalLoss(EmbeddingLoss):
 
     Use it for few-shot classification with point embeddings, on batches from
     `embeddings_tf.sampling.episodes`. It is the baseline of
-    `StochasticPrototypes`, which adds uncertainty. If the encoder's variances
-    are 0, that is this loss with squared distances divided by
-    `2 s^2 (1 + 1 / num_support)`, where `s^2` is its noise variance.
+    `StochasticPrototypes`, which adds uncertainty. With encoder variances of 0,
+    `StochasticPrototypes` equals `PrototypicalLoss` with squared distances
+    divided by `2 s^2 (1 + 1 / num_support)`, where `s^2` is its noise variance.
 
     Formula, with supports `S_y` and queries `Q`:
 

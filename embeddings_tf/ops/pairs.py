@@ -45,6 +45,20 @@ def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     return tf.fill(tf.shape(local)[:1], value(labels, embeddings))
 
 
+def same_class(
+    labels: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor | None = None
+) -> tf.Tensor:
+    """Whether rows are of one class, `(rows, columns)`; true with itself.
+
+    Args:
+        labels: Integers `(batch,)`.
+        rows: Indices of rows.
+        columns: The same; None: all rows.
+    """
+    of_columns = labels if columns is None else tf.gather(labels, columns)
+    return tf.gather(labels, rows)[:, None] == of_columns
+
+
 def positive_and_negative(
     labels: tf.Tensor, rows: tf.Tensor | None = None
 ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -56,7 +70,7 @@ def positive_and_negative(
     if rows is None:
         same = labels[:, None] == labels
         return tf.linalg.set_diag(same, tf.zeros_like(labels, tf.bool)), ~same
-    same = tf.gather(labels, rows)[:, None] == labels
+    same = same_class(labels, rows)
     is_other = rows[:, None] != tf.range(tf.size(labels))
     return same & is_other, ~same
 
@@ -77,10 +91,10 @@ def count(mask: tf.Tensor, dtype: tf.DType, axis=None) -> tf.Tensor:
 
 
 def mean_over(mask: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Mean of the finite `values` where `mask` is true; 0 if it never is.
+    """Mean of `values` where `mask` is true; 0 if it never is.
 
-    A numeric mask contains weights. The function divides before it sums, so
-    large values do not overflow.
+    All values must be finite. A numeric mask contains weights. The function
+    divides before it sums, so large values do not overflow.
     """
     weight = tf.cast(mask, values.dtype)
     weight = tf.math.divide_no_nan(weight, tf.reduce_sum(weight))
