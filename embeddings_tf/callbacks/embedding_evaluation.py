@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from collections.abc import Mapping
 
-import keras
 import numpy as np
 
 from embeddings_tf import metrics as embedding_metrics
 from embeddings_tf.callbacks.embedding_measures import variances
-from embeddings_tf.callbacks.one_output import require_one_output
+from embeddings_tf.callbacks.held_out import HeldOut
+from embeddings_tf.callbacks.held_out import require_labels
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.callbacks.variance_warnings import LEAST_STEPS
 from embeddings_tf.callbacks.variance_warnings import recall_auroc_of_variance
@@ -35,22 +35,6 @@ def _classes(labels: np.ndarray) -> np.ndarray:
     return labels
 
 
-def embed_in_batches(model, x, batch_size: int) -> np.ndarray:
-    """Returns the model's output for all of `x`, batch by batch.
-
-    Raises:
-        ValueError: If the model has several or named outputs.
-    """
-    parts = []
-    for first in range(0, len(x), batch_size):
-        last = min(first + batch_size, len(x))
-        output = model.predict_on_batch(x[first:last])
-        require_one_output(output)
-        # Under a strategy, every replica embeds the whole batch.
-        parts.append(output[: last - first])
-    return np.concatenate(parts)
-
-
 def _number(name: str, value) -> float:
     """Returns the result of a metric as a float, possibly NaN."""
     found = arguments.array(f"metrics[{name!r}]", value)
@@ -62,7 +46,7 @@ def _number(name: str, value) -> float:
     return float(found)
 
 
-class EmbeddingEvaluation(keras.callbacks.Callback):
+class EmbeddingEvaluation(HeldOut):
     """Evaluates embeddings of a held-out set after each epoch.
 
     Use it in any `model.fit` whose model returns embeddings. It adds the
@@ -123,8 +107,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         *,
         batch_size: int = 256,
     ):
-        super().__init__()
-        self.x = x
+        super().__init__(x, batch_size)
         self.labels = arguments.array("labels", labels)
         metrics = {} if metrics is None else metrics
         if not isinstance(metrics, Mapping):
@@ -138,22 +121,12 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             )
             for name, metric in metrics.items()
         }
-        self.batch_size = arguments.positive_integer("batch_size", batch_size)
         self._shares: dict[str, float] = {}
         self.embeddings: np.ndarray | None = None
-        num_inputs = arguments.num_sliced_rows("x", x)
         num_labels = arguments.num_rows("labels", self.labels)
-        if num_inputs != num_labels or num_inputs == 0:
-            raise ValueError(
-                "`x` and `labels` must have the same length of at least 1; "
-                f"received {num_inputs} inputs and {num_labels} labels."
-            )
+        require_labels(self.num_inputs, num_labels)
         if not self.metrics:
             self.labels = _classes(self.labels)
-
-    def embed(self) -> np.ndarray:
-        """Returns the model's output for every held-out input."""
-        return embed_in_batches(self.model, self.x, self.batch_size)
 
     def measure(self, embeddings) -> dict[str, float]:
         """Returns the values of an epoch, by name."""
@@ -171,7 +144,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         return {"recall_at_1": recall[1]}
 
     def on_train_begin(self, logs=None):
-        require_one_output(getattr(self.model, "output", None))
+        super().on_train_begin(logs)
         self._shares = {}
 
     def on_epoch_end(self, epoch, logs=None):

@@ -2,20 +2,16 @@
 
 import os
 
-import keras
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
 from embeddings_tf.callbacks.embedding_projector import image_pixels
-from embeddings_tf.callbacks.one_output import require_one_output
+from embeddings_tf.callbacks.held_out import HeldOutWriter
+from embeddings_tf.callbacks.held_out import require_labels
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import array
-from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import path
-from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.viz.raster import raster
 
 # More classes have no room in the figure.
@@ -23,15 +19,16 @@ MOST_CLASSES = 12
 NUM_QUERIES, NUM_NEIGHBOURS = 6, 5
 
 
-class EmbeddingPictures(keras.callbacks.Callback):
+class EmbeddingPictures(HeldOutWriter):
     """Draws held-out embeddings in TensorBoard's tab Images as a model trains.
 
     Use it in any `model.fit` whose model returns embeddings, to see classes
-    separate, or collapse. It draws after every `every` epochs and at the end of
-    training, to `log_dir/validation`:
+    separate, or collapse. It draws after every `every` epochs, at the end of
+    training, and when `write()` is called, to `log_dir/validation`:
 
     - `embedding`: the first twelve classes by the first two dimensions. More
-      dimensions are projected to the two principal components;
+      dimensions are projected to the two principal components. In two
+      dimensions, ellipses show one predicted standard deviation along each;
     - `neighbours`, if there are images: an input of each of the first six
       classes, with its five nearest neighbours. A wrong class has a red frame.
 
@@ -76,43 +73,15 @@ class EmbeddingPictures(keras.callbacks.Callback):
         every: int = 10,
         batch_size: int = 256,
     ):
-        super().__init__()
-        self.x = x
+        super().__init__(x, batch_size, every)
         self.labels = arrays.integers(
             "labels", array("labels", labels), 1, "(n,)"
         )
-        count = num_sliced_rows("x", x)
-        if count != len(self.labels) or count < 2:
-            raise ValueError(
-                "`x` and `labels` must have the same length of at least 2; "
-                f"received {count} inputs and {len(self.labels)} labels."
-            )
+        require_labels(self.num_inputs, len(self.labels), least=2)
         self.log_dir = path("log_dir", log_dir)
-        self.images = None if images is None else image_pixels(images, count)
-        self.every = positive_integer("every", every)
-        self.batch_size = positive_integer("batch_size", batch_size)
-        self._drawn: np.ndarray | None = None
-
-    def on_train_begin(self, logs=None):
-        require_one_output(getattr(self.model, "output", None))
-
-    def on_epoch_end(self, epoch, logs=None):
-        if (epoch + 1) % self.every == 0:
-            self.write()
-
-    def on_train_end(self, logs=None):
-        # After the last picture, Keras may have restored the weights of another
-        # epoch, or averaged them.
-        embeddings = self._embed()
-        if not np.array_equal(embeddings, self._drawn):
-            self.write_embeddings(embeddings)
-
-    def _embed(self) -> np.ndarray:
-        return embed_in_batches(self.model, self.x, self.batch_size)
-
-    def write(self) -> None:
-        """Draws the embeddings of the model in its current state."""
-        self.write_embeddings(self._embed())
+        self.images = (
+            None if images is None else image_pixels(images, self.num_inputs)
+        )
 
     def write_embeddings(self, embeddings) -> None:
         """Draws embeddings `(n, width)` that the model has made of `x`."""
@@ -125,14 +94,13 @@ class EmbeddingPictures(keras.callbacks.Callback):
                 f"{np.isfinite(points).all(axis=1).sum()} of them finite."
             )
         variance = None
-        if method.is_gaussian and points.shape[1] == 2:
-            variance = gaussian.unpack(embeddings)[1].numpy()
+        if points.shape[1] == 2:  # else the plane has other dimensions
+            variance = method.variances(embeddings)
         figures = {"embedding": _scatter(points, variance, self.labels)}
         if self.images is not None:
             figures["neighbours"] = _neighbours(
                 points, self.labels, self.images, method.distance
             )
-        self._drawn = np.array(embeddings)
         folder = str(self.log_dir / "validation")
         writer = tf.summary.create_file_writer(folder)
         step = int(self.model.optimizer.iterations.numpy())
@@ -159,7 +127,7 @@ def _scatter(points, variance, labels):
     shown = labels <= np.unique(labels)[:MOST_CLASSES][-1]
     return embedding_figure(
         points[shown],
-        None if variance is None else variance[shown],
+        None if variance is None else np.asarray(variance)[shown],
         labels[shown],
         None,  # the key of seen classes would be wrong for held-out inputs
         {"class": labels[shown]},

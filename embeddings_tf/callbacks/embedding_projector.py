@@ -6,17 +6,13 @@ import os
 import re
 from collections.abc import Mapping
 
-import keras
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
-from embeddings_tf.callbacks.one_output import require_one_output
+from embeddings_tf.callbacks.held_out import HeldOutWriter
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import array
-from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import path
-from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import text
 from embeddings_tf.ops.pixels import require_pixels
 from embeddings_tf.ops.write_atomically import write_atomically
@@ -27,7 +23,7 @@ FEWEST_COLUMNS = 3
 LARGEST_SPRITE = 8192
 
 
-class EmbeddingProjector(keras.callbacks.Callback):
+class EmbeddingProjector(HeldOutWriter):
     """Shows a held-out set in TensorBoard's projector while a model trains.
 
     Use it in any `model.fit` whose model returns embeddings. Then open the tab
@@ -35,9 +31,9 @@ class EmbeddingProjector(keras.callbacks.Callback):
     later epoch. Keras's own `TensorBoard(embeddings_freq=)` shows the weights
     of an `Embedding` layer, not the embeddings of inputs.
 
-    The callback writes to `log_dir` after every `every` epochs, and at the end
-    of training. (List `EarlyStopping` before it, so that it writes the
-    restored best weights.) Each file is written atomically:
+    The callback writes to `log_dir` after every `every` epochs, at the end of
+    training, and when `write()` is called. (List `EarlyStopping` before it, so
+    that it writes the restored best weights.) Each file is written atomically:
 
     - `<name>.tsv`, one embedding per line; the mean of a Gaussian. Embeddings
       of one or two dimensions are padded with zeros to three, because the
@@ -102,37 +98,17 @@ class EmbeddingProjector(keras.callbacks.Callback):
         name: str = "embedding",
         batch_size: int = 256,
     ):
-        super().__init__()
+        super().__init__(x, batch_size, every)
         if not re.fullmatch(r"[\w-]+", text("name", name)):
             raise ValueError(
                 "`name` becomes part of file names and must consist of "
                 f"letters, digits, _ and -; received {name!r}."
             )
-        self.x = x
-        num_inputs = num_sliced_rows("x", x)
-        self.columns = _columns(labels, num_inputs)
+        self.columns = _columns(labels, self.num_inputs)
         self.log_dir = path("log_dir", log_dir)
-        self.every = positive_integer("every", every)
         self.name = name
-        self.batch_size = positive_integer("batch_size", batch_size)
         self.images = (
-            None if images is None else image_pixels(images, num_inputs)
-        )
-
-    def on_train_begin(self, logs=None):
-        require_one_output(getattr(self.model, "output", None))
-
-    def on_epoch_end(self, epoch, logs=None):
-        if (epoch + 1) % self.every == 0:
-            self.write()
-
-    def on_train_end(self, logs=None):
-        self.write()
-
-    def write(self) -> None:
-        """Writes the embeddings of the model in its current state."""
-        self.write_embeddings(
-            embed_in_batches(self.model, self.x, self.batch_size)
+            None if images is None else image_pixels(images, self.num_inputs)
         )
 
     def write_embeddings(self, embeddings) -> None:

@@ -10,6 +10,7 @@ from embeddings_tf.callbacks.batch_gradients import BatchGradients
 from embeddings_tf.callbacks.embedding_measures import distances
 from embeddings_tf.callbacks.embedding_measures import embedding_measures
 from embeddings_tf.callbacks.embedding_measures import variances
+from embeddings_tf.callbacks.held_out import require_labels
 from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
@@ -121,12 +122,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
             "labels", array("labels", labels), 1, "(batch,)"
         )
         count = num_sliced_rows("x", keras.tree.flatten(x)[0])
-        if count != len(self.labels) or count == 0:
-            raise ValueError(
-                "`x` and `labels` must be one batch, with the same length of "
-                f"at least 1; received {count} inputs and {len(self.labels)} "
-                "labels."
-            )
+        require_labels(count, len(self.labels))
         self.log_dir = path("log_dir", log_dir)
         self.every_steps = every_steps
         if every_steps is not None:

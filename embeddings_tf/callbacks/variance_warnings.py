@@ -21,8 +21,8 @@ LEAST_STEPS = 500
 # Inputs whose neighbours are searched: at most seconds.
 MOST_INPUTS = 10_000
 REMEDY = (
-    "Do not use it as an uncertainty before you have tested it "
-    "(config.evaluation.name=uncertainty). Train with corrupted inputs "
+    "Do not use it as an uncertainty before you have tested it on held-out "
+    "inputs (embeddings_tf.metrics.recall_auroc). Train with corrupted inputs "
     "(embeddings_tf.datasets.degrade_randomly), fewer dimensions or a "
     "divergence (StochasticPrototypes(beta=0.001)), or add an "
     "embeddings_tf.layers.UncertaintyHead (docs/uncertainty.md)."

@@ -1,7 +1,6 @@
 """Turns index vectors into batches of examples."""
 
 import inspect
-import numbers
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +8,7 @@ import tensorflow as tf
 
 from embeddings_tf.datasets.fetcher import fetcher
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import step as step_number
 
 
 def batches(
@@ -42,8 +42,8 @@ def batches(
             instance a cast and a division. It is called as `preprocess(x)`, or
             as `preprocess(x, seed)` if `seed` is given, and is traced to a
             graph.
-        seed: An integer, or integers of shape `(2,)`. If given, `preprocess`
-            receives an `int32` seed of shape `(2,)` for
+        seed: An integer, also a negative one, or integers of shape `(2,)`. If
+            given, `preprocess` receives an `int32` seed of shape `(2,)` for
             `tf.random.stateless_*` and `corrupt`: a pure function of `seed`
             and of the batch's step.
         start: Step of the first batch. To resume a run, pass the same number
@@ -94,13 +94,7 @@ def batches(
         raise ValueError("seed is for preprocess, but preprocess is None.")
     if preprocess is not None:
         _check_arguments(preprocess, 1 if seed is None else 2)
-    if isinstance(start, bool) or not (
-        isinstance(start, numbers.Integral) and 0 <= start < 2**62
-    ):
-        raise ValueError(
-            "start must be a step, 0 or more and below 2**62; received "
-            f"{start!r}."
-        )
+    start = step_number("start", start)
 
     def make_batch(element, step=None):
         if has_factor:
@@ -229,7 +223,7 @@ def _base_seed(seed):
     seed = array("seed", seed)
     if seed.dtype.kind not in "iu" or seed.shape not in ((), (2,)):
         raise ValueError(
-            "seed must be an integer or two integers; received shape "
+            "`seed` must be an integer or two integers; received shape "
             f"{seed.shape} and dtype {seed.dtype}."
         )
     seed = seed.astype(np.int64)

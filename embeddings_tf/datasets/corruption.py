@@ -4,6 +4,7 @@ import numbers
 
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.seed_pair import seed_pair
 from embeddings_tf.ops.tensors import real_numbers
 
@@ -58,8 +59,8 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
         raise ValueError(
             f"size must be an integer or (height, width); received {size!r}."
         )
-    cell_height, cell_width = (_positive("size", side) for side in sides)
-    num_digits = _positive("num_digits", num_digits)
+    cell_height, cell_width = (positive_integer("size", side) for side in sides)
+    num_digits = positive_integer("num_digits", num_digits)
     batch = _batch_size(batch)
     _check_probability(probability)
     uniform = tf.random.stateless_uniform(
@@ -143,7 +144,7 @@ def corrupt(
         )
     if num_digits is None:
         num_digits = 1 if width % height else width // height
-    num_digits = _positive("num_digits", num_digits)
+    num_digits = positive_integer("num_digits", num_digits)
     if width % num_digits:
         raise ValueError(
             "num_digits must divide the width of the images; "
@@ -170,15 +171,6 @@ def _is_inside(pixel, first, length):
     return (pixel >= first) & (pixel < first + length[..., tf.newaxis])
 
 
-def _positive(name, value) -> int:
-    is_integer = isinstance(value, numbers.Integral)
-    if not is_integer or isinstance(value, bool) or value < 1:
-        raise ValueError(
-            f"{name} must be a positive integer; received {value!r}."
-        )
-    return int(value)
-
-
 def _batch_size(batch):
     """Returns the number of images, an int or a scalar integer tensor."""
     if tf.is_tensor(batch):
@@ -187,7 +179,7 @@ def _batch_size(batch):
     elif isinstance(batch, numbers.Integral) and 0 <= batch < 2**31:
         return int(batch)
     raise ValueError(
-        "batch must be an integer of at least 0 or a scalar integer tensor; "
+        "`batch` must be an integer of at least 0 or a scalar integer tensor; "
         f"received {batch!r}."
     )
 
@@ -196,13 +188,13 @@ def _check_probability(probability):
     if tf.is_tensor(probability):
         if probability.shape.rank != 0:
             raise ValueError(
-                "probability must be a scalar; received shape "
+                "`probability` must be a scalar; received shape "
                 f"{probability.shape}."
             )
         dtype = probability.dtype
         if not (dtype.is_floating or dtype.is_integer or dtype.is_bool):
             raise ValueError(
-                f"probability must be a number; received dtype {dtype.name}."
+                f"`probability` must be a number; received dtype {dtype.name}."
             )
         probability = tf.get_static_value(tf.convert_to_tensor(probability))
         if probability is None:  # known when the graph runs
@@ -213,5 +205,5 @@ def _check_probability(probability):
         or not 0.0 <= probability <= 1.0
     ):
         raise ValueError(
-            f"probability must be between 0 and 1; received {probability!r}."
+            f"`probability` must be between 0 and 1; received {probability!r}."
         )

@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops import positive_weight
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.arguments import truth
@@ -43,8 +44,9 @@ class GaussianEmbedding(keras.layers.Layer):
             `StochasticPrototypes` with few samples does not leave chance
             level from 0.69; 0.05 works.
         kernel_initializer: As in `keras.layers.Dense`.
-        projection: Whether `W` and `b` are there. False: the input is `m` and
-            `r`, to which a constant is added if `initial_variance` is given.
+        projection: Whether the layer has weights `W` and `b`. False: the input
+            is `m` and `r`, to which a constant is added if `initial_variance`
+            is given.
 
     Input shape: `(batch, features)`; `(batch, 2 * dim)` without projection.
     Output shape: `(batch, 2 * dim)`, float32 also under mixed precision.
@@ -82,15 +84,16 @@ class GaussianEmbedding(keras.layers.Layer):
     ):
         super().__init__(dtype=dtype, **kwargs)
         minimum_variance = positive_number("minimum_variance", minimum_variance)
-        if initial_variance is not None and (
-            positive_number("initial_variance", initial_variance)
-            <= minimum_variance
-        ):
-            raise ValueError(
-                "`initial_variance` must be None or larger than "
-                f"`minimum_variance` ({minimum_variance}); received "
-                f"{initial_variance!r}."
+        if initial_variance is not None:
+            initial_variance = positive_number(
+                "initial_variance", initial_variance
             )
+            if initial_variance <= minimum_variance:
+                raise ValueError(
+                    "`initial_variance` must be None or larger than "
+                    f"`minimum_variance` ({minimum_variance}); received "
+                    f"{initial_variance}."
+                )
         self.projection = truth("projection", projection)
         self.dim = positive_integer("dim", dim)
         self.minimum_variance = minimum_variance
@@ -121,8 +124,7 @@ class GaussianEmbedding(keras.layers.Layer):
         bias = np.zeros(shape, "float32")
         if self.initial_variance is not None:
             above_floor = self.initial_variance - self.minimum_variance
-            # ln(e^v - 1), without overflow for large v
-            bias[self.dim :] = above_floor + np.log(-np.expm1(-above_floor))
+            bias[self.dim :] = positive_weight.inverse("softplus", above_floor)
         return keras.ops.convert_to_tensor(bias, dtype=dtype)
 
     def call(self, inputs):

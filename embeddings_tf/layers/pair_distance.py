@@ -135,8 +135,10 @@ class PairDistance(keras.layers.Layer):
             for side in inputs
         )
         shapes = (first.shape, second.shape)
-        self._require_dim(_checked_dim(shapes, same_length=True))
-        first, second = rows_of_one_length(first, second)
+        self._require_dim(_checked_dim(shapes))
+        first, second = rows_of_one_length(
+            first, second, all_pairs="all_pairs(first, second)"
+        )
         weights, rate, seed = self._arguments(training)
         logits = logits_of_pairs(first, second, weights, rate, seed)
         if self.symmetric:
@@ -217,10 +219,10 @@ class PairDistance(keras.layers.Layer):
         }
 
 
-def _checked_dim(shapes, same_length: bool = False) -> int:
+def _checked_dim(shapes) -> int:
     """Returns the dimension of two tensors; ValueError if they differ."""
     try:
-        (rows, dim), (columns, other_dim) = shapes
+        (_, dim), (_, other_dim) = shapes
     except (TypeError, ValueError):
         dim = None
     # A product of no columns ends the process in TensorFlow.
@@ -229,11 +231,5 @@ def _checked_dim(shapes, same_length: bool = False) -> int:
             "PairDistance compares two tensors of embeddings (n, dim) with "
             f"one dim of at least 1; received shapes {shapes}. Call it as "
             "distance((first, second))."
-        )
-    if same_length and None not in (rows, columns) and rows != columns:
-        raise ValueError(
-            "PairDistance scores pairs row by row; received "
-            f"{rows} first and {columns} second embeddings. For all "
-            "combinations, call distance.all_pairs(first, second)."
         )
     return dim

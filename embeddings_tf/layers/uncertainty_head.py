@@ -19,13 +19,14 @@ class UncertaintyHead(keras.layers.Layer):
     neither the encoder nor its embeddings. docs/uncertainty.md says what it
     sees and what it does not see.
 
-    The head is a small network on features `f` of the encoder: the embedding
-    and its norm, and of its inner layers mean, standard deviation and maximum
-    over space and the difference of neighbouring pixels. No gradient
-    flows into `f`, and with `global_clipnorm` of the optimizer the gradients of
-    the head have their own norm. In training, half of the rows of each class of
-    a batch represent the class, the other half are queries, and vice versa. The
-    head learns the loss of the queries by least squares:
+    The head is a small network on features `f` of the encoder: the embedding,
+    the logarithm of its norm and, for each channel of inner layers, the mean,
+    standard deviation and maximum over space and the difference of
+    neighbouring pixels. No gradient flows into `f`, and with `global_clipnorm`
+    of the optimizer the gradients of the head have their own norm.
+    In training, half of the rows of each class of a batch represent the class,
+    the other half are queries, and vice versa. The head learns the loss of the
+    queries by least squares:
 
     ```
     u(x)   = softplus(network(f(x)))

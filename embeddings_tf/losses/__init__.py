@@ -4,6 +4,7 @@ from embeddings_tf.losses.binomial_deviance_loss import BinomialDevianceLoss
 from embeddings_tf.losses.binomial_deviance_loss import binomial_deviance_loss
 from embeddings_tf.losses.contrastive_loss import ContrastiveLoss
 from embeddings_tf.losses.contrastive_loss import contrastive_loss
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.losses.f_statistic_loss import FStatisticLoss
 from embeddings_tf.losses.f_statistic_loss import f_statistic_loss
 from embeddings_tf.losses.histogram_loss import HistogramLoss
@@ -14,10 +15,14 @@ from embeddings_tf.losses.prototypical_loss import PrototypicalLoss
 from embeddings_tf.losses.prototypical_loss import prototypical_loss
 from embeddings_tf.losses.triplet_loss import TripletLoss
 from embeddings_tf.losses.triplet_loss import triplet_loss
+from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.ops.pairs import set_wise
 
 __all__ = [
+    "BatchNeeds",
     "BinomialDevianceLoss",
     "ContrastiveLoss",
+    "EmbeddingLoss",
     "FStatisticLoss",
     "HistogramLoss",
     "LiftedStructureLoss",
@@ -29,5 +34,6 @@ __all__ = [
     "histogram_loss",
     "lifted_structure_loss",
     "prototypical_loss",
+    "set_wise",
     "triplet_loss",
 ]

@@ -9,7 +9,6 @@ from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
 AVERAGE_OVER = ("all", "each_kind")
@@ -41,24 +40,25 @@ def contrastive_loss(
     margin, _ = _checked(margin, average_over)
 
     def value(labels, embeddings):
-        positives, negatives = pairs.num_pairs(labels, embeddings.dtype)
+        counts = pairs.num_pairs(labels, embeddings.dtype)
         if average_over == "all":
-            positives = negatives = positives + negatives
+            counts = 2 * [tf.add_n(counts)]
         # Divided before summing; otherwise the sum may exceed float32.
-        positives = tf.math.reciprocal_no_nan(positives) / 2
-        negatives = tf.math.reciprocal_no_nan(negatives) / 2
+        positive_weight, negative_weight = (
+            tf.math.reciprocal_no_nan(count) / 2 for count in counts
+        )
 
         def terms(square, rows, columns):
-            same = tf.gather(labels, rows)[:, None] == tf.gather(
-                labels, columns
-            )
+            same = pairs.same_class(labels, rows, columns)
             root = tf.sqrt(square)
             missing = tf.nn.relu(margin - root)
             costs = tf.where(
-                same, positives * square, negatives * tf.square(missing)
+                same,
+                positive_weight * square,
+                negative_weight * tf.square(missing),
             )
-            slope = tf.math.divide_no_nan(-negatives * missing, root)
-            slope = tf.where(same, positives, slope)
+            slope = tf.math.divide_no_nan(-negative_weight * missing, root)
+            slope = tf.where(same, positive_weight, slope)
             return tf.reduce_sum(costs)[None], slope
 
         return sum_over_pairs(
@@ -151,10 +151,8 @@ class ContrastiveLoss(EmbeddingLoss):
             y_true, y_pred, self.margin, average_over=self.average_over
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of negative pairs within the margin."""
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
         square = distances.squared_l2_within(embeddings)
         _, negative = pairs.positive_and_negative(labels)
         is_active = distances.square_root(square) < self.margin

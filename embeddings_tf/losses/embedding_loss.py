@@ -15,16 +15,20 @@ _MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
 
 
 class EmbeddingLoss(keras.losses.Loss):
-    """Base class of losses on embeddings; class ids stay integers.
+    """Base class of a loss of your own; class ids stay integers.
 
-    Use it as the base of your own loss (docs/own_loss.md).
+    docs/own_loss.md has an example that is complete, with a configuration.
     `keras.losses.Loss` casts labels to the dtype of the loss, and float32
     merges neighbouring class ids from 2^24 on. `EmbeddingLoss` passes checked
     integer labels `(batch,)` to `call`. Sample weights, masks, reduction and
     the scale under `tf.distribute` work as in `keras.losses.Loss`.
 
+    The call adds the metric `teachable_rows` to the model that trains the loss,
+    which it finds on the call stack.
+
     Subclasses implement `call(y_true, y_pred)`. A loss that needs other batches
-    than class-balanced ones also overrides `batch_needs`. A loss that compares
+    than class-balanced ones also overrides `batch_needs`, and a loss with
+    scalars of a batch `_diagnostics(labels, embeddings)`. A loss that compares
     embeddings by their cosine has the attribute `distance = "cosine"`; few-shot
     classification, evaluation and export then use the cosine, too. By default
     they use squared Euclidean distances.
@@ -33,6 +37,14 @@ class EmbeddingLoss(keras.losses.Loss):
         ValueError: If labels are not class ids, if embeddings are not real
             numbers `(batch, dim)`, if they are Gaussians, or if the lengths
             differ.
+
+    Example:
+
+    >>> class Norm(embeddings_tf.losses.EmbeddingLoss):
+    ...     def call(self, y_true, y_pred):
+    ...         return tf.reduce_sum(y_pred**2, axis=1)
+    >>> float(Norm()([0, 0, 1], np.array([[1.0], [2.0], [1.0]])))
+    2.0
     """
 
     @property
@@ -53,6 +65,26 @@ class EmbeddingLoss(keras.losses.Loss):
         # The original tensor, because Keras attaches the mask to it.
         given = y_pred if tf.is_tensor(y_pred) else embeddings
         return reduction(given, given, sample_weight)
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """Scalars of a batch, by name, to see why a training fails.
+
+        `callbacks.EmbeddingDiagnostics` and `callbacks.TrainingDiagnostics`
+        log them.
+
+        Args:
+            labels: Class ids `(batch,)` or `(batch, 1)`.
+            embeddings: `(batch, dim)`.
+
+        Returns:
+            Scalars by name: of the losses of this library, the share of
+            triplets, pairs or queries that still have a gradient.
+        """
+        labels, embeddings = labelled_batch(labels, embeddings)
+        return self._diagnostics(labels, tf.cast(embeddings, self.dtype))
+
+    def _diagnostics(self, labels, embeddings) -> dict:
+        return {}
 
     def get_config(self):
         return {**super().get_config(), "dtype": self.dtype}

@@ -1,5 +1,7 @@
 """The F-statistic loss: separates classes along a few dimensions."""
 
+import dataclasses
+
 import keras
 import tensorflow as tf
 
@@ -12,7 +14,6 @@ from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.differentiable_once import differentiable_once
 from embeddings_tf.ops.f_statistic import value_and_gradient
-from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.undecided_tests import share_of_undecided_tests
 
 GRAND_MEANS = ("class_means", "instances")
@@ -197,7 +198,9 @@ class FStatisticLoss(EmbeddingLoss):
     @property
     def batch_needs(self) -> BatchNeeds:
         # Welch's test needs the spread of both classes.
-        return PAIRS if self.equal_variance else PAIRS._replace(rows_of_other=2)
+        if self.equal_variance:
+            return PAIRS
+        return dataclasses.replace(PAIRS, rows_of_other=2)
 
     def call(self, y_true, y_pred):
         return f_statistic_loss(
@@ -209,7 +212,7 @@ class FStatisticLoss(EmbeddingLoss):
             equal_variance=self.equal_variance,
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of tests of two classes that are not decided.
 
         Returns:
@@ -217,11 +220,10 @@ class FStatisticLoss(EmbeddingLoss):
             one of its `num_dims` dimensions, with `Phi` below 0.99 (merging:
             `1 - Phi`).
         """
-        labels, embeddings = labelled_batch(labels, embeddings)
         _require_dimensions(self.num_dims, embeddings.shape[-1])
         share = share_of_undecided_tests(
             labels,
-            tf.cast(embeddings, self.dtype),
+            embeddings,
             self.num_dims,
             self.grand_mean,
             self.direction,

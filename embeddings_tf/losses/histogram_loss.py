@@ -10,7 +10,6 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.differentiable_once import differentiable_once
 from embeddings_tf.ops.global_batch import own_rows
 from embeddings_tf.ops.global_batch import sum_over_replicas
-from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
 def histogram_loss(y_true, y_pred, num_nodes: int = 201) -> tf.Tensor:
@@ -189,10 +188,8 @@ class HistogramLoss(EmbeddingLoss):
     def call(self, y_true, y_pred):
         return histogram_loss(y_true, y_pred, self.num_nodes)
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of pairs whose similarity has a gradient."""
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
         similarity = distances.cosine_similarity_within(embeddings)
         positive, negative = pairs.positive_and_negative(labels)
         with tf.GradientTape() as tape:

@@ -9,7 +9,6 @@ from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.positives import Positives
 from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
@@ -49,11 +48,11 @@ def lifted_structure_loss(
         share = tf.math.reciprocal_no_nan(count * tf.sign(num_negatives))
         share /= 4 if form == "authors" else 2
 
-        def of_row(d, rows):
+        def negatives_of_row(d, rows):
             return _negatives_of_row(d, positives, rows)
 
         def terms(d, rows, _, negatives):
-            hinge, of_row = _hinges(d, positives, rows, negatives, margin)
+            hinge, share_of_row = _hinges(d, positives, rows, negatives, margin)
             # Derivatives in the hinges, then in the negatives of this row.
             if form == "authors":
                 costs = share * hinge
@@ -62,7 +61,7 @@ def lifted_structure_loss(
                 costs = share * tf.square(hinge)
                 slope = 2 * share * hinge
             nearest, log_total = tf.split(tf.gather(negatives, rows), 2, 1)
-            weight = -2 * tf.reduce_sum(slope * of_row, 1, keepdims=True)
+            weight = -2 * tf.reduce_sum(slope * share_of_row, 1, keepdims=True)
             of_negatives = tf.exp(nearest - d) * weight * tf.exp(-log_total)
             of_negatives = tf.where(
                 positives.same_class(rows), tf.zeros([], d.dtype), of_negatives
@@ -74,7 +73,7 @@ def lifted_structure_loss(
             embeddings,
             DISTANCES[form],
             terms,
-            of_row=of_row,
+            of_row=negatives_of_row,
         )[0]
 
     return pairs.set_wise(value, y_true, y_pred)
@@ -190,10 +189,8 @@ class LiftedStructureLoss(EmbeddingLoss):
             y_true, y_pred, self.margin, form=self.form
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of positive pairs with a hinge above 0."""
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
         positives = Positives(labels)
         d = distances.WITHIN[DISTANCES[self.form]](embeddings)
         rows = tf.range(tf.size(labels))

@@ -100,9 +100,9 @@ class PrototypicalLoss(EmbeddingLoss):
 
     Use it for few-shot classification with point embeddings, on batches from
     `embeddings_tf.sampling.episodes`. It is the baseline of
-    `StochasticPrototypes`, which adds uncertainty. If the encoder's variances
-    are 0, that is this loss with squared distances divided by
-    `2 s^2 (1 + 1 / num_support)`, where `s^2` is its noise variance.
+    `StochasticPrototypes`, which adds uncertainty. With encoder variances of 0,
+    `StochasticPrototypes` equals `PrototypicalLoss` with squared distances
+    divided by `2 s^2 (1 + 1 / num_support)`, where `s^2` is its noise variance.
 
     Formula, with supports `S_y` and queries `Q`:
 
@@ -164,15 +164,13 @@ class PrototypicalLoss(EmbeddingLoss):
     def call(self, y_true, y_pred):
         return prototypical_loss(y_true, y_pred, self.num_support)
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """The share of queries of the batch that are not learned yet.
 
         Returns:
             `active_queries`: the share of queries whose class has a
             probability below 0.99; 0 without queries.
         """
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
         log_prob = _log_prob(labels, embeddings, self.num_support)
         return {"active_queries": active_queries(log_prob)}
 

@@ -63,8 +63,9 @@ class TeachableRows(keras.metrics.Metric):
         if is_first and in_teaching < rows / 2:
             warnings.warn(
                 f"{type(self.source).__name__} had nothing to compare in most "
-                f"batches: {self.share:.0%} of the rows of the epoch had rows "
-                "of their class and of another. "
+                f"batches: only {self.share:.0%} of the rows of the epoch had "
+                "enough rows of their class and of another class in their "
+                "batch. "
                 f"{self.needs.describe()}",
                 stacklevel=2,
             )

@@ -1,7 +1,5 @@
 """The triplet loss, over all, hard or semi-hard triplets of a batch."""
 
-import math
-
 import keras
 import tensorflow as tf
 
@@ -12,9 +10,11 @@ from embeddings_tf.ops.all_triplets import mean_over_triplets
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.mined_triplets import MINERS
+from embeddings_tf.ops.mined_triplets import mined_triplets
+from embeddings_tf.ops.tensors import single_precision
 
-MINING = ("all", "hard", "semi_hard")
+MINING = ("all", *MINERS)
 AVERAGE_OVER = ("all", "active")
 
 
@@ -52,56 +52,18 @@ def triplet_loss(
     margin, *_ = _checked(margin, mining, distance, average_over)
 
     def value(labels, embeddings):
+        arguments = (labels, embeddings, margin, distance)
         if mining == "all":
-            return mean_over_triplets(
-                labels, embeddings, margin, distance, average_over
-            )
-        d = distances.WITHIN[distance](embeddings)
-        positive, negative = pairs.positive_and_negative(labels)
-        mine = _hard if mining == "hard" else _semi_hard
-        hinge, is_triplet = mine(d, positive, negative, margin)
+            mean, active = mean_over_triplets(*arguments)
+            if average_over == "active":
+                mean = tf.math.divide_no_nan(mean, tf.stop_gradient(active))
+            return mean
+        hinge, is_triplet = mined_triplets(*arguments, mining)
         if average_over == "active":
             is_triplet &= hinge > 0
         return pairs.mean_over(is_triplet, hinge)
 
     return pairs.set_wise(value, y_true, y_pred)
-
-
-def _count_all(d, positive, negative, margin):
-    """Returns the number of triplets with a hinge above 0, and of all."""
-    ascending = tf.sort(tf.where(negative, d, d.dtype.max), axis=1)
-    closer = tf.searchsorted(
-        ascending, tf.where(positive, d + margin, d.dtype.min), side="left"
-    )
-    num_negatives = pairs.count(negative, tf.float64, 1)
-    num_positives = pairs.count(positive, tf.float64, 1)
-    active = tf.reduce_sum(tf.cast(closer, tf.float64))
-    return active, tf.tensordot(num_positives, num_negatives, 1)
-
-
-def _hard(d, positive, negative, margin):
-    """Hinges `(batch,)` of the farthest positive and nearest negative."""
-    is_triplet = tf.reduce_any(positive, 1) & tf.reduce_any(negative, 1)
-    farthest = tf.reduce_max(tf.where(positive, d, d.dtype.min), 1)
-    nearest = tf.reduce_min(tf.where(negative, d, d.dtype.max), 1)
-    hinge = tf.nn.relu(margin + tf.where(is_triplet, farthest, 0) - nearest)
-    # The maximum of XLA leaves NaN out.
-    has_nan = tf.reduce_any(tf.math.is_nan(d), 1)
-    return tf.where(has_nan, tf.constant(math.nan, d.dtype), hinge), is_triplet
-
-
-def _semi_hard(d, positive, negative, margin):
-    """Hinges `(batch, batch)` of a positive and the next negative beyond it."""
-    num_rows = tf.shape(d)[0]
-    nearest = tf.math.top_k(tf.where(negative, -d, d.dtype.min), num_rows)
-    beyond = tf.searchsorted(-nearest.values, d, side="right")
-    last = pairs.count(negative, tf.int32, 1)[:, None] - 1
-    beyond = tf.minimum(beyond, tf.maximum(last, 0))
-    beyond = tf.gather(nearest.indices, beyond, batch_dims=1)
-    beyond += num_rows * tf.range(num_rows)[:, None]
-    beyond = tf.gather(tf.reshape(d, [-1]), beyond)
-    is_triplet = positive & (last >= 0)
-    return tf.nn.relu(margin + d - beyond), is_triplet
 
 
 def _checked(margin, mining, distance, average_over):
@@ -208,20 +170,17 @@ class TripletLoss(EmbeddingLoss):
             average_over=self.average_over,
         )
 
-    def batch_diagnostics(self, labels, embeddings) -> dict:
+    def _diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of mined triplets with a hinge above 0."""
-        labels, embeddings = labelled_batch(labels, embeddings)
-        embeddings = tf.cast(embeddings, self.dtype)
-        d = distances.WITHIN[self.distance](embeddings)
-        positive, negative = pairs.positive_and_negative(labels)
+        embeddings = single_precision(embeddings)
+        arguments = (labels, embeddings, self.margin, self.distance)
         if self.mining == "all":
-            active, triplets = _count_all(d, positive, negative, self.margin)
+            _, active = mean_over_triplets(*arguments)
         else:
-            mine = _hard if self.mining == "hard" else _semi_hard
-            hinge, is_triplet = mine(d, positive, negative, self.margin)
-            active = pairs.count(is_triplet & (hinge > 0), tf.float64)
-            triplets = pairs.count(is_triplet, tf.float64)
-        return {"active_triplets": tf.math.divide_no_nan(active, triplets)}
+            hinge, is_triplet = mined_triplets(*arguments, self.mining)
+            is_active = tf.cast(hinge > 0, tf.float64)
+            active = pairs.mean_over(is_triplet, is_active)
+        return {"active_triplets": active}
 
     def get_config(self):
         return {

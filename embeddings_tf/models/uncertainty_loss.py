@@ -1,5 +1,7 @@
 """The loss that trains an uncertainty head."""
 
+import dataclasses
+
 import tensorflow as tf
 
 from embeddings_tf.models.method import Method
@@ -10,7 +12,7 @@ from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.numerics import mean_or_zero
 
 # A row needs another row of its class, and so does another class.
-NEEDS = PAIRS._replace(rows_of_other=2)
+NEEDS = dataclasses.replace(PAIRS, rows_of_other=2)
 
 
 def uncertainty_loss(head, method: Method, y_true, embeddings, uncertainty):

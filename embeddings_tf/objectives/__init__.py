@@ -1,5 +1,6 @@
 """Objectives: losses that own weights, as Keras layers."""
 
+from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.objectives.full_covariance_prototypes import (
     FullCovariancePrototypes,
 )
@@ -9,6 +10,7 @@ from embeddings_tf.objectives.soft_contrastive import SoftContrastive
 from embeddings_tf.objectives.stochastic_prototypes import StochasticPrototypes
 
 __all__ = [
+    "EmbeddingObjective",
     "FullCovariancePrototypes",
     "HedgedInstances",
     "LearnedDistance",

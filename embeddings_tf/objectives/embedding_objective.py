@@ -11,7 +11,10 @@ from embeddings_tf.ops.tensors import real_floats
 
 
 class EmbeddingObjective(keras.layers.Layer):
-    """Base class of objectives on embeddings; class ids stay integers.
+    """Base class of an objective of your own; class ids stay integers.
+
+    An objective is a loss that owns weights. docs/own_objective.md has an
+    example, and lists the methods that an objective may have.
 
     Keras casts float inputs of a layer to its dtype, and half precision
     merges neighbouring class ids. `EmbeddingObjective` passes checked integer
@@ -25,6 +28,17 @@ class EmbeddingObjective(keras.layers.Layer):
     Raises:
         ValueError: If labels are not class ids, embeddings not real numbers
             `(batch, dim)`, or their lengths differ.
+
+    Example:
+
+    >>> class Spread(embeddings_tf.objectives.EmbeddingObjective):
+    ...     def build(self, y_true_shape, y_pred_shape):
+    ...         self.scale = self.add_weight(name="scale", initializer="ones")
+    ...
+    ...     def call(self, y_true, y_pred):
+    ...         return self.scale * tf.reduce_sum(y_pred**2, axis=1)
+    >>> Spread()([0, 0, 1], np.array([[1.0], [2.0], [1.0]])).numpy()
+    array([1., 4., 1.], dtype=float32)
     """
 
     beta = 0.0

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from embeddings_tf.ops.pairs import positive_and_negative
 from embeddings_tf.ops.positives import Positives
 from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
@@ -16,8 +17,7 @@ def mean_over_triplets(
     embeddings: tf.Tensor,
     margin: float,
     distance: str,
-    average_over: str,
-) -> tf.Tensor:
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Mean over all triplets of `max(0, d(a, p) + margin - d(a, n))`.
 
     A triplet is active if its negative is closer than its positive plus the
@@ -27,13 +27,16 @@ def mean_over_triplets(
     Args:
         labels: Integers `(batch,)`.
         embeddings: `(batch, dim)`, float32 or float64.
-        margin, distance, average_over: As in `TripletLoss`.
+        margin, distance: As in `TripletLoss`.
 
     Returns:
-        A scalar.
+        Two scalars: the mean hinge, and the share of active triplets, without
+        gradient. Both are 0 without triplets.
     """
-    positives = Positives(labels)
     dtype = embeddings.dtype
+    if embeddings.shape[0] == 0:  # XLA cannot add up no columns
+        return tf.reduce_sum(embeddings), tf.zeros([], dtype)
+    positives = Positives(labels)
     num_negatives = tf.size(labels) - 1 - positives.count
     triplets = tf.tensordot(
         tf.cast(positives.count, dtype), tf.cast(num_negatives, dtype), 1
@@ -68,9 +71,7 @@ def mean_over_triplets(
             copies=tf.maximum(1, tf.minimum(positives.most, FEW) // 4),
         )
     )
-    if average_over == "active":
-        return tf.math.divide_no_nan(value, tf.stop_gradient(active))
-    return value
+    return value, tf.stop_gradient(active)
 
 
 def _hardest_positive(d, positives, rows):
@@ -113,13 +114,12 @@ def _by_merging(d, positives, rows, margin):
     The number of active triplets of a negative is the number of bounds after
     it, and of a positive the number of negatives before its bound.
     """
-    same = positives.same_class(rows)
+    positive, negative = positive_and_negative(positives.labels, rows)
     batch = tf.shape(d)[1]
-    positive = same & (rows[:, None] != tf.range(batch))
     # A bound comes before an equal distance, which is not active.
     order = tf.argsort(tf.concat([d + margin, d], axis=1), stable=True)
     place = tf.argsort(order)
-    none = tf.zeros_like(same)
+    none = tf.zeros_like(positive)
 
     def up_to(counted):
         """Number of counted entries up to each entry, in the order above."""
@@ -128,10 +128,9 @@ def _by_merging(d, positives, rows, margin):
         return tf.gather(tf.cumsum(counted, axis=1), place, batch_dims=1)
 
     bounds_before = up_to([positive, none])[:, batch:]
-    negatives_before = up_to([none, ~same])[:, :batch]
+    negatives_before = up_to([none, negative])[:, :batch]
     of_negatives = bounds_before - tf.gather(positives.count, rows)[:, None]
-    counts = tf.where(same, 0, of_negatives)
-    return tf.cast(tf.where(positive, negatives_before, counts), d.dtype)
+    return _joined(positive, negatives_before, negative, of_negatives, d.dtype)
 
 
 def _by_sorting(d, positives, rows, margin, num_bounds):
@@ -139,8 +138,7 @@ def _by_sorting(d, positives, rows, margin, num_bounds):
 
     Sorts the positives of each row, and searches the negatives in them.
     """
-    same = positives.same_class(rows)
-    positive = same & (rows[:, None] != tf.range(tf.shape(d)[1]))
+    positive, negative = positive_and_negative(positives.labels, rows)
     bounds = d + margin
     ascending = tf.where(positive, -bounds, d.dtype.min)
     ascending = -tf.math.top_k(ascending, num_bounds).values
@@ -151,7 +149,7 @@ def _by_sorting(d, positives, rows, margin, num_bounds):
     of_negatives = outside - tf.gather(positives.count, rows)[:, None]
     # Counts the negatives below each bound.
     inside = tf.raw_ops.DenseBincount(
-        input=tf.where(same, num_bounds, outside),
+        input=tf.where(negative, outside, num_bounds),
         size=num_bounds + 1,
         weights=tf.zeros([0], tf.int32),
         binary_output=False,
@@ -161,5 +159,10 @@ def _by_sorting(d, positives, rows, margin, num_bounds):
     # A flat gather is twice as fast.
     place += (num_bounds + 1) * tf.range(tf.size(rows))[:, None]
     of_positives = tf.gather(tf.reshape(inside, [-1]), place)
-    counts = tf.where(same, 0, of_negatives)
-    return tf.cast(tf.where(positive, of_positives, counts), d.dtype)
+    return _joined(positive, of_positives, negative, of_negatives, d.dtype)
+
+
+def _joined(positive, of_positives, negative, of_negatives, dtype):
+    """Numbers where a pair is positive or negative, 0 on the diagonal."""
+    counts = tf.where(negative, of_negatives, 0)
+    return tf.cast(tf.where(positive, of_positives, counts), dtype)

@@ -321,6 +321,11 @@ def random_seed(name: str, value, num_bits: int = 63) -> int:
     return number
 
 
+def step(name: str, value) -> int:
+    """Returns an int; ValueError unless it is whole, 0 to 2^62 - 1."""
+    return random_seed(name, value, num_bits=62)
+
+
 def optional_seed(name: str, value) -> int | None:
     """`random_seed`, or None."""
     return None if value is None else random_seed(name, value)

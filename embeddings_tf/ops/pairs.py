@@ -14,6 +14,9 @@ from embeddings_tf.ops.tensors import single_precision
 def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     """Computes the value of the global batch and repeats it for local rows.
 
+    Call it in a loss whose value depends on the batch as a whole. `value` then
+    gets the rows of all replicas, and Keras one value for each local row.
+
     Args:
         value: Function from integer labels `(rows,)` and float32 (or float64)
             embeddings `(rows, dim)` of all replicas to a scalar.
@@ -26,12 +29,34 @@ def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     Raises:
         ValueError: If labels or embeddings are not as above
             (`labelled_batch`).
+
+    Example:
+
+    >>> def variance(labels, z):
+    ...     return tf.reduce_mean((z - tf.reduce_mean(z, axis=0)) ** 2)
+    >>> z = np.array([[1.0], [3.0]], "float32")
+    >>> embeddings_tf.losses.set_wise(variance, [0, 1], z).numpy()
+    array([1., 1.], dtype=float32)
     """
     gaussian.require_points(y_pred)
     labels, local = labelled_batch(y_true, y_pred)
     local = single_precision(local)
     labels, embeddings = gather_global_batch(labels, local)
     return tf.fill(tf.shape(local)[:1], value(labels, embeddings))
+
+
+def same_class(
+    labels: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor | None = None
+) -> tf.Tensor:
+    """Whether rows are of one class, `(rows, columns)`; true with itself.
+
+    Args:
+        labels: Integers `(batch,)`.
+        rows: Indices of rows.
+        columns: The same; None: all rows.
+    """
+    of_columns = labels if columns is None else tf.gather(labels, columns)
+    return tf.gather(labels, rows)[:, None] == of_columns
 
 
 def positive_and_negative(
@@ -45,7 +70,7 @@ def positive_and_negative(
     if rows is None:
         same = labels[:, None] == labels
         return tf.linalg.set_diag(same, tf.zeros_like(labels, tf.bool)), ~same
-    same = tf.gather(labels, rows)[:, None] == labels
+    same = same_class(labels, rows)
     is_other = rows[:, None] != tf.range(tf.size(labels))
     return same & is_other, ~same
 
@@ -66,10 +91,10 @@ def count(mask: tf.Tensor, dtype: tf.DType, axis=None) -> tf.Tensor:
 
 
 def mean_over(mask: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Mean of the finite `values` where `mask` is true; 0 if it never is.
+    """Mean of `values` where `mask` is true; 0 if it never is.
 
-    A numeric mask contains weights. The function divides before it sums, so
-    large values do not overflow.
+    All values must be finite. A numeric mask contains weights. The function
+    divides before it sums, so large values do not overflow.
     """
     weight = tf.cast(mask, values.dtype)
     weight = tf.math.divide_no_nan(weight, tf.reduce_sum(weight))

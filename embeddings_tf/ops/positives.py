@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from embeddings_tf import compat
+from embeddings_tf.ops import pairs
 from embeddings_tf.ops.class_sizes import class_sizes
 
 
@@ -38,29 +39,28 @@ class Positives:
 
     def same_class(self, rows: tf.Tensor) -> tf.Tensor:
         """Whether rows are of one class, `(rows, batch)`; true with itself."""
-        return tf.gather(self.labels, rows)[:, None] == self.labels
+        return pairs.same_class(self.labels, rows)
 
     def exists(self, rows: tf.Tensor) -> tf.Tensor:
         """Which entries of `take` are of a positive, `(rows, n)`."""
         if self.is_listed:
             count = tf.gather(self.count, rows)[:, None]
             return tf.range(self.most) < count
-        itself = rows[:, None] == tf.range(tf.size(self.labels))
-        return self.same_class(rows) & ~itself
+        return pairs.positive_and_negative(self.labels, rows)[0]
 
-    def take(self, pairs: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    def take(self, matrix: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns the entries of the positives, `(rows, n)`.
 
         Args:
-            pairs: `(rows, batch)`.
+            matrix: `(rows, batch)`.
             rows: Indices of the rows, `(rows,)`.
         """
         if not self.is_listed:
-            return pairs
+            return matrix
         # A flat gather is twice as fast.
         start = tf.range(tf.size(rows))[:, None] * tf.size(self.labels)
         place = tf.gather(self._index, rows) + start
-        return tf.gather(tf.reshape(pairs, [-1]), place)
+        return tf.gather(tf.reshape(matrix, [-1]), place)
 
     def of_columns(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns `values` `(batch,)` of the positives, `(rows, n)`."""
@@ -69,12 +69,12 @@ class Positives:
         return tf.gather(values, tf.gather(self._index, rows))
 
     def add(
-        self, pairs: tf.Tensor, rows: tf.Tensor, values: tf.Tensor
+        self, matrix: tf.Tensor, rows: tf.Tensor, values: tf.Tensor
     ) -> tf.Tensor:
         """Adds `values` `(rows, n)`, 0 where none exists, to the positives."""
         if not self.is_listed:
-            return pairs + values
+            return matrix + values
         index = tf.gather(self._index, rows)
         row = tf.range(tf.size(rows))[:, None]
         place = tf.stack([tf.broadcast_to(row, tf.shape(index)), index], axis=2)
-        return tf.tensor_scatter_nd_add(pairs, place, values)
+        return tf.tensor_scatter_nd_add(matrix, place, values)

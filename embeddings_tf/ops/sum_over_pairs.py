@@ -184,6 +184,8 @@ def _in_blocks(space, summed: _Summed, block, own):
             to_rows *= 2
         else:
             gradient += space.to_columns(slope, origin, here)
+            # Of unknown rows, the sum has no static number of rows.
+            gradient = tf.ensure_shape(gradient, origin.shape)
         gradient = tf.tensor_scatter_nd_add(gradient, rows[:, None], to_rows)
         return sums + added, gradient
 

@@ -7,9 +7,6 @@ import tensorflow as tf
 from embeddings_tf.ops.arguments import array
 
 ROW_BY_ROW = "Pairs are compared row by row"
-EACH_WITH_EACH = (
-    "Give as many of both; `score_all_pairs` compares each with each."
-)
 
 
 def real_numbers(name: str, values, dtype=None) -> tf.Tensor:
@@ -71,7 +68,10 @@ def require_one_width(first: tf.Tensor, second: tf.Tensor) -> None:
 
 
 def rows_of_one_length(
-    first: tf.Tensor, second: tf.Tensor, axis: int = 0
+    first: tf.Tensor,
+    second: tf.Tensor,
+    axis: int = 0,
+    all_pairs: str = "score_all_pairs",
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns two sets that are compared row by row, as many rows of each.
 
@@ -81,23 +81,25 @@ def rows_of_one_length(
         first: Rows along `axis`.
         second: The same of the other set.
         axis: 0, or 1 if samples come first.
+        all_pairs: The method that compares each with each, for the error.
 
     Raises:
         ValueError: If the numbers of rows differ (in a graph that does not
             know them: `tf.errors.InvalidArgumentError`).
     """
+    remedy = f"Give as many of both; `{all_pairs}` compares each with each."
     lengths = first.shape[axis], second.shape[axis]
     if None not in lengths:
         if lengths[0] != lengths[1]:
             raise ValueError(
                 f"{ROW_BY_ROW}; received {lengths[0]} and {lengths[1]} rows. "
-                f"{EACH_WITH_EACH}"
+                f"{remedy}"
             )
         return first, second
     lengths = tf.shape(first)[axis], tf.shape(second)[axis]
     same_length = tf.debugging.Assert(
         tf.equal(*lengths),
-        [f"{ROW_BY_ROW}. {EACH_WITH_EACH} Received rows:", *lengths],
+        [f"{ROW_BY_ROW}. {remedy} Received rows:", *lengths],
     )
     with tf.control_dependencies([same_length]):
         shape = tf.shape(second)

@@ -4,11 +4,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.sampling.arguments import check_instances
 from embeddings_tf.sampling.arguments import check_num_classes
 from embeddings_tf.sampling.arguments import class_ids
-from embeddings_tf.sampling.arguments import count_of
 from embeddings_tf.sampling.class_table import class_table
 from embeddings_tf.sampling.equal_counts import equal_counts
 from embeddings_tf.sampling.published_epochs import published_epochs
@@ -51,7 +51,8 @@ def class_balanced_batches(
             `(num_examples, 1)`, with any values in any order.
         num_classes: Classes per batch (at most, with `allow_fewer=True`).
         num_per_class: Instances per class (at most, with `allow_fewer=True`).
-        seed: Integer. Batch number `step` depends on `(seed, step)` only.
+        seed: Integer, also a negative one. Batch number `step` depends on
+            `(seed, step)` only.
         start: Step of the first batch, to resume a run.
         allow_fewer: Whether to follow the published epoch: without
             replacement, in batches of any length.
@@ -79,8 +80,8 @@ def class_balanced_batches(
     ...     print(np.sort(labels[indices]))
     [7 7 8 8 9 9]
     """
-    num_classes = count_of("num_classes", num_classes)
-    num_per_class = count_of("num_per_class", num_per_class)
+    num_classes = positive_integer("num_classes", num_classes)
+    num_per_class = positive_integer("num_per_class", num_per_class)
     table = class_table(class_ids(labels))
     if truth("allow_fewer", allow_fewer):
         return published_epochs(

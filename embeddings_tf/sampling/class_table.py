@@ -17,6 +17,7 @@ class ClassTable(NamedTuple):
 
 
 def class_table(labels: np.ndarray) -> ClassTable:
+    """Sorts the examples by class, and counts those of each class."""
     low, high = labels.min(), labels.max()
     if int(high) - int(low) < 2**31:
         # A stable sort of label and place as one number, ten times as fast.
@@ -33,7 +34,12 @@ def class_table(labels: np.ndarray) -> ClassTable:
 
 
 def concatenate(tables: Sequence[ClassTable]) -> tuple[tf.Tensor, ...]:
-    """All factors in one table: order, starts, counts, first class, row."""
+    """All factors in one table.
+
+    Returns:
+        `order`, `starts` and `counts` as in `ClassTable`, and the first class
+        of each factor.
+    """
     num_classes = [len(table.ids) for table in tables]
     first_class = np.cumsum([0, *num_classes[:-1]])
     first_row = np.arange(len(tables)) * len(tables[0].order)

@@ -4,10 +4,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.sampling.arguments import check_instances
 from embeddings_tf.sampling.arguments import check_num_classes
 from embeddings_tf.sampling.arguments import class_ids
-from embeddings_tf.sampling.arguments import count_of
 from embeddings_tf.sampling.class_table import class_table
 from embeddings_tf.sampling.equal_counts import equal_counts
 from embeddings_tf.sampling.steps import without_factor
@@ -38,7 +38,8 @@ def episodes(
         num_classes: Classes per episode.
         num_support: Supports per class.
         num_query: Queries per class.
-        seed: Integer. Episode number `step` depends on `(seed, step)` only.
+        seed: Integer, also a negative one. Episode number `step` depends on
+            `(seed, step)` only.
         start: Step of the first episode, to resume a run.
 
     Returns:
@@ -48,6 +49,11 @@ def episodes(
     Raises:
         ValueError: As `class_balanced_batches`.
 
+    Reference:
+        - [Vinyals et al., 2016](https://arxiv.org/abs/1606.04080), episodes.
+        - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175),
+          supports and queries.
+
     Example:
 
     >>> labels = np.repeat(np.arange(10), 100)
@@ -56,9 +62,9 @@ def episodes(
     ...     rows = tf.reshape(indices, (5, 1 + 15))
     ...     support, query = rows[:, :1], rows[:, 1:]
     """
-    num_classes = count_of("num_classes", num_classes)
-    num_support = count_of("num_support", num_support)
-    num_query = count_of("num_query", num_query)
+    num_classes = positive_integer("num_classes", num_classes)
+    num_support = positive_integer("num_support", num_support)
+    num_query = positive_integer("num_query", num_query)
     table = class_table(class_ids(labels))
     check_num_classes(table, num_classes)
     check_instances(

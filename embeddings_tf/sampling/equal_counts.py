@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import step as step_number
 from embeddings_tf.sampling.class_table import ClassTable
 from embeddings_tf.sampling.class_table import concatenate
 from embeddings_tf.sampling.stateless_random import CLASSES
@@ -14,7 +15,6 @@ from embeddings_tf.sampling.stateless_random import draw_distinct
 from embeddings_tf.sampling.stateless_random import fold_in
 from embeddings_tf.sampling.stateless_random import seed_of_streams
 from embeddings_tf.sampling.stateless_random import shuffled_range
-from embeddings_tf.sampling.steps import first_step
 from embeddings_tf.sampling.steps import map_steps
 
 
@@ -81,5 +81,5 @@ def equal_counts(
     no_epoch = tf.constant(-1, tf.int64)
     orders = tuple((no_epoch, tf.zeros([n], tf.int64)) for n in sizes)
     choose_classes = tf.autograph.experimental.do_not_convert(choose_classes)
-    steps = tf.data.Dataset.counter(first_step(start))
+    steps = tf.data.Dataset.counter(step_number("start", start))
     return map_steps(steps.scan(orders, choose_classes), batch)

@@ -5,10 +5,10 @@ from typing import Any
 import tensorflow as tf
 
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.sampling.arguments import check_instances
 from embeddings_tf.sampling.arguments import check_integers
-from embeddings_tf.sampling.arguments import count_of
 from embeddings_tf.sampling.class_table import class_table
 from embeddings_tf.sampling.equal_counts import equal_counts
 from embeddings_tf.sampling.published_epochs import published_epochs
@@ -46,7 +46,8 @@ def factor_batches(
         factors: Integers of shape `(num_examples, num_factors)`.
         num_values: Values per batch, at most.
         num_per_value: Instances per value (at most, with `allow_fewer=True`).
-        seed: Integer. Batch number `step` depends on `(seed, step)` only.
+        seed: Integer, also a negative one. Batch number `step` depends on
+            `(seed, step)` only.
         start: Step of the first batch, to resume a run.
         allow_fewer: Whether to follow the published epoch: without
             replacement, in batches of any length.
@@ -74,14 +75,14 @@ def factor_batches(
     0 10
     1 15
     """
-    num_values = count_of("num_values", num_values)
-    num_per_value = count_of("num_per_value", num_per_value)
+    num_values = positive_integer("num_values", num_values)
+    num_per_value = positive_integer("num_per_value", num_per_value)
     factors = array("factors", factors)
     if factors.ndim != 2 or not factors.size:
         raise ValueError(
-            f"factors have shape {factors.shape}; expected a non-empty matrix "
-            "(num_examples, num_factors). For a single factor pass "
-            "factors[:, None], or use class_balanced_batches."
+            "`factors` must be a matrix with rows and columns, (num_examples, "
+            f"num_factors); received shape {factors.shape}. For a single "
+            "factor pass factors[:, None], or use class_balanced_batches."
         )
     check_integers("factors", factors)
     names = [f"factors[:, {i}]" for i in range(factors.shape[1])]
@@ -93,9 +94,9 @@ def factor_batches(
     for name, table in zip(names, tables, strict=True):
         if len(table.ids) < min(2, num_values):
             raise ValueError(
-                f"{name} has a single value, {table.ids[0]}; expected at "
-                "least two, because its batches would have only one class. "
-                "Drop this column."
+                f"`{name}` must have at least two values, because a batch has "
+                f"the values as classes; received {table.ids[0]} alone. Drop "
+                "this column."
             )
         check_instances(
             table,

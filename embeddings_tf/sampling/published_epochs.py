@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import step as step_number
 from embeddings_tf.sampling.class_table import ClassTable
 from embeddings_tf.sampling.class_table import concatenate
 from embeddings_tf.sampling.stateless_random import CLASSES
@@ -12,8 +13,10 @@ from embeddings_tf.sampling.stateless_random import INSTANCES
 from embeddings_tf.sampling.stateless_random import fold_in
 from embeddings_tf.sampling.stateless_random import seed_of_streams
 from embeddings_tf.sampling.stateless_random import shuffled_range
-from embeddings_tf.sampling.steps import first_step
 from embeddings_tf.sampling.steps import map_steps
+
+# Numbers of each batch of an epoch.
+COLUMNS = ("turn", "factor", "pass", "group", "classes_left")
 
 
 def published_epochs(
@@ -32,10 +35,9 @@ def published_epochs(
     """
     if num_classes < 2 or num_per_class < 2:
         raise ValueError(
-            f"Received counts {num_classes} (classes or values) and "
-            f"{num_per_class} (instances of each); with allow_fewer=True both "
-            "must be at least 2, because a batch needs two classes with two "
-            "instances each. Use larger counts."
+            "With allow_fewer=True a batch must have at least 2 classes (or "
+            "values) with 2 instances each; received counts "
+            f"{num_classes} and {num_per_class}. Use larger counts."
         )
     # A batch is padded to this length before it is cut.
     num_per_class = min(
@@ -43,24 +45,28 @@ def published_epochs(
     )
     ordered, plans = [], []
     for factor, (name, table) in enumerate(zip(names, tables, strict=True)):
-        table, plan = _epoch_of_factor(name, table, num_classes, num_per_class)
+        table, columns = _epoch_of_factor(
+            name, table, num_classes, num_per_class
+        )
         ordered.append(table)
-        plans.append(np.insert(plan, 1, factor, axis=1))
-    plan = np.concatenate(plans)
+        factors = np.full(len(columns["turn"]), factor)
+        plans.append({**columns, "factor": factors})
+    plan = {name: np.concatenate([p[name] for p in plans]) for name in COLUMNS}
     # Factors take turns.
-    plan = tf.constant(plan[np.lexsort((plan[:, 1], plan[:, 0]))])
-    steps_per_epoch = len(plan)
+    by_turn = np.lexsort((plan["factor"], plan["turn"]))
+    steps_per_epoch = len(by_turn)
+    plan = {name: tf.constant(plan[name][by_turn]) for name in COLUMNS}
     order, starts, counts, first_class = concatenate(ordered)
     seed = seed_of_streams(seed)
 
     def batch(step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        row = plan[step % steps_per_epoch]
-        factor, number, group, left = row[1], row[2], row[3], row[4]
+        row = {name: plan[name][step % steps_per_epoch] for name in COLUMNS}
+        factor, number = row["factor"], row["pass"]
         epoch = step // steps_per_epoch
         shuffled = shuffled_range(
-            left, fold_in(seed, CLASSES, epoch, factor, number)
+            row["classes_left"], fold_in(seed, CLASSES, epoch, factor, number)
         )
-        classes = shuffled[group * num_classes : (group + 1) * num_classes]
+        classes = shuffled[row["group"] * num_classes :][:num_classes]
         instances_seed = fold_in(seed, INSTANCES, epoch, factor)
 
         def take(one: tf.Tensor) -> tf.Tensor:
@@ -77,18 +83,20 @@ def published_epochs(
         indices = tf.gather(order, places)
         return indices, tf.cast(factor, tf.int32)
 
-    return map_steps(tf.data.Dataset.counter(first_step(start)), batch)
+    return map_steps(
+        tf.data.Dataset.counter(step_number("start", start)), batch
+    )
 
 
 def _epoch_of_factor(
     name: str, table: ClassTable, num_classes: int, num_per_class: int
-) -> tuple[ClassTable, np.ndarray]:
+) -> tuple[ClassTable, dict[str, np.ndarray]]:
     """The shape of one epoch of one label column.
 
     Returns:
         The table with its classes in descending order of the number of passes
         they take part in, so that the classes left in a pass are the first
-        ones; and a row for each batch: its turn, pass, group of classes in
+        ones; and numbers of each batch: its turn, pass, group of classes in
         the pass, and the number of classes left in the pass.
     """
     passes = (table.counts - 2) // num_per_class + 1
@@ -98,9 +106,9 @@ def _epoch_of_factor(
     left = left[left >= 2]
     if not len(left):
         raise ValueError(
-            f"{name}: {np.sum(passes > 0)} classes have two or more "
-            "instances; expected at least two such classes. Add examples, "
-            "or drop this label."
+            f"`{name}` must have at least two classes with two or more "
+            f"instances; received {np.sum(passes > 0)}. Add examples, or drop "
+            "this label."
         )
     # A last group of one class is left out: it has no negative pairs.
     groups = (left + num_classes - 2) // num_classes
@@ -112,4 +120,9 @@ def _epoch_of_factor(
         counts=table.counts[by_passes],
         ids=table.ids[by_passes],
     )
-    return table, np.stack([turn, number, turn - first, left[number]], axis=1)
+    return table, {
+        "turn": turn,
+        "pass": number,
+        "group": turn - first,
+        "classes_left": left[number],
+    }

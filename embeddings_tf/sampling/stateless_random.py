@@ -1,6 +1,6 @@
 """Random numbers that depend on a seed alone: draws and shuffles."""
 
-from numbers import Integral
+import numbers
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,17 @@ PHILOX = "auto_select"
 
 
 def seed_of_streams(seed: int) -> tf.Tensor:
-    if isinstance(seed, bool) or not isinstance(seed, Integral):
+    """Returns the seed of all streams; any integer is a valid seed."""
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
         raise ValueError(
-            f"seed is {seed!r}; expected an integer, because a batch is a "
-            "function of (seed, step). Pass for example seed=0."
+            "`seed` must be an integer, because a batch is a function of "
+            f"(seed, step); received {seed!r}. Pass for example seed=0."
         )
     return tf.constant([int(seed) % 2**63, 0], tf.int64)
 
 
 def fold_in(seed: tf.Tensor, *numbers: int | tf.Tensor) -> tf.Tensor:
+    """Returns the seed of the stream with these numbers."""
     for number in numbers:
         seed = tf.random.experimental.stateless_fold_in(
             seed, tf.cast(number, tf.int64), alg=PHILOX
@@ -31,6 +33,7 @@ def fold_in(seed: tf.Tensor, *numbers: int | tf.Tensor) -> tf.Tensor:
 
 
 def shuffled_range(size: int | tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Integers from 0 below `size` in random order, int64."""
     return tf.random.experimental.stateless_shuffle(
         tf.range(tf.cast(size, tf.int64)), seed, alg=PHILOX
     )

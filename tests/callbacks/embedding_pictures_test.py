@@ -2,12 +2,15 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from matplotlib.collections import EllipseCollection
 from tensorboard.backend.event_processing import event_accumulator
 
 from embeddings_tf import viz
 from embeddings_tf.callbacks import EmbeddingPictures
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.losses import ContrastiveLoss
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import FullCovariancePrototypes
 
 LABELS = np.arange(18) % 3
 X = np.random.default_rng(0).normal(size=(18, 3)).astype("float32")
@@ -93,6 +96,49 @@ def test_the_picture_says_nothing_about_classes_of_the_training(
     callback.write_embeddings(np.random.default_rng(0).normal(size=(18, 5)))
     assert titles == ["two principal components of 5 dimensions"]
     assert axes == [("principal component 1", "principal component 2")]
+
+
+@pytest.mark.parametrize(
+    ("model", "variance"),
+    [
+        (model_of(2), None),
+        (model_of(2, gaussian=True), lambda z: z[:, 2:]),
+        (model_of(3, gaussian=True), None),
+        (
+            EmbeddingModel(model_of(5), FullCovariancePrototypes(2)),
+            # Means, raw variances and a raw correlation.
+            lambda z: np.logaddexp(0, z[:, 2:4].astype("float64")),
+        ),
+    ],
+    ids=["points", "Gaussians", "in 3 dimensions", "full covariance"],
+)
+def test_ellipses_of_predicted_variances(
+    model, variance, tmp_path, monkeypatch
+):
+    drawn, draw = [], viz.embedding_figure
+
+    def keep(mean, variance, *arguments, **more):
+        figure = draw(mean, variance, *arguments, **more)
+        ellipses = [
+            shape.get_offsets()
+            for shape in figure.axes[0].collections
+            if isinstance(shape, EllipseCollection)
+        ]
+        drawn.append((variance, sum(map(len, ellipses))))
+        return figure
+
+    monkeypatch.setattr(viz, "embedding_figure", keep)
+    model.compile("sgd")
+    callback = EmbeddingPictures(X, LABELS, tmp_path)
+    callback.set_model(model)
+    callback.write()
+    ((found, num_ellipses),) = drawn
+    if variance is None:
+        assert found is None and num_ellipses == 0
+        return
+    expected = variance(model.predict(X, verbose=0))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert num_ellipses == 18, "six of each class"
 
 
 @pytest.mark.parametrize(

@@ -167,13 +167,13 @@ def test_several_in_one_folder(tmp_path):
 def test_in_a_plain_fit(tmp_path, monkeypatch):
     """Writes every second epoch, and at the end with the best weights."""
     seen = []
-    write = EmbeddingProjector.write
+    write = EmbeddingProjector.write_embeddings
 
-    def spy(self):
-        write(self)
+    def spy(self, embeddings):
+        write(self, embeddings)
         seen.append(np.loadtxt(tmp_path / "embedding.tsv"))
 
-    monkeypatch.setattr(EmbeddingProjector, "write", spy)
+    monkeypatch.setattr(EmbeddingProjector, "write_embeddings", spy)
     model = point_model()
     best = keras.callbacks.EarlyStopping(
         "loss", mode="max", patience=9, restore_best_weights=True
@@ -300,3 +300,23 @@ def test_a_config_that_is_none(tmp_path):
 def test_an_empty_folder_is_refused():
     with pytest.raises(ValueError, match="`log_dir` must be the path"):
         EmbeddingProjector(np.zeros((3, 2)), np.arange(3), "")
+
+
+def test_nothing_is_written_again_after_the_last_epoch(tmp_path, monkeypatch):
+    written = []
+    write = EmbeddingProjector.write_embeddings
+
+    def keep(callback, embeddings):
+        written.append(embeddings)
+        write(callback, embeddings)
+
+    monkeypatch.setattr(EmbeddingProjector, "write_embeddings", keep)
+    for every, count in ((1, 2), (2, 1), (3, 1)):
+        written.clear()
+        model = point_model()
+        projector = EmbeddingProjector(INPUTS, LABELS, tmp_path, every=every)
+        model.fit(INPUTS, LABELS, epochs=2, verbose=0, callbacks=[projector])
+        assert len(written) == count
+        np.testing.assert_array_equal(
+            written[-1], model.predict(INPUTS, verbose=0)
+        )

@@ -189,7 +189,7 @@ def test_resumes_at_any_step():
 
 @pytest.mark.parametrize("start", [-1, 2**62, True, 0.0])
 def test_steps_that_cannot_be_counted(start):
-    with pytest.raises(ValueError, match="start must be a step"):
+    with pytest.raises(ValueError, match="`start` must be an integer from 0"):
         batches(X, LABELS, _index_dataset(), start=start)
 
 
@@ -295,10 +295,10 @@ def test_not_finite_example_of_a_lazy_object():
         ),
         ({"preprocess": 255.0}, "preprocess must be a function"),
         ({"seed": 1}, "preprocess is None"),
-        ({"seed": 1.5, "preprocess": corrupt}, "seed must be"),
-        ({"seed": (1, 2, 3), "preprocess": corrupt}, "seed must be"),
-        ({"start": -1}, "start must be"),
-        ({"start": 0.5}, "start must be"),
+        ({"seed": 1.5, "preprocess": corrupt}, "`seed` must be"),
+        ({"seed": (1, 2, 3), "preprocess": corrupt}, "`seed` must be"),
+        ({"start": -1}, "`start` must be"),
+        ({"start": 0.5}, "`start` must be"),
     ],
 )
 def test_bad_input(change, message):

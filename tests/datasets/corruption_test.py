@@ -121,7 +121,7 @@ def test_in_a_graph_and_in_a_pipeline():
     [
         (np.ones((4, 8)), {}, "shape \\(batch, height, width, channels\\)"),
         (np.ones((2, 4, 6, 1)), {"num_digits": 4}, "must divide the width"),
-        (np.ones((2, 4, 6, 1)), {"num_digits": 0}, "num_digits must be"),
+        (np.ones((2, 4, 6, 1)), {"num_digits": 0}, "`num_digits` must be"),
         (
             np.ones((2, 4, 4, 1), str),
             {},
@@ -161,7 +161,7 @@ def test_bad_input(images, arguments, message):
 
 @pytest.mark.parametrize(
     ("size", "num_digits", "message"),
-    [(0, 1, "size must be"), (4, 0, "num_digits must"), (4.5, 1, "size must")],
+    [(0, 1, "`size` must"), (4, 0, "`num_digits` must"), (4.5, 1, "`size` m")],
 )
 def test_bad_mask_size(size, num_digits, message):
     with pytest.raises(ValueError, match=message):

@@ -73,6 +73,8 @@ CALLED_BY_KERAS = {
 }
 # Methods without an entry, and why.
 WITHOUT_ENTRY = {
+    "losses.EmbeddingLoss.batch_diagnostics": "in the entries of the losses",
+    "losses.BatchNeeds.teachable_rows": "in the entry of the class",
     "callbacks.EmbeddingDiagnostics.measure": "in the entry",
     "callbacks.EmbeddingEvaluation.measure": "in the entry",
     "callbacks.EmbeddingPictures.write_embeddings": "write, in the entry, "

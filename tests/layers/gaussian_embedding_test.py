@@ -118,6 +118,10 @@ class TestWithoutProjection:
             GaussianEmbedding(3, projection=False)(features())
 
     def test_variance_on_a_zero_input(self):
-        layer = GaussianEmbedding(2, initial_variance=0.05, projection=False)
+        layer = GaussianEmbedding(
+            2, initial_variance=np.float32(0.05), projection=False
+        )
+        # As a plain number, like `minimum_variance`.
+        assert type(layer.get_config()["initial_variance"]) is float
         packed = layer(np.array([[3, 4, 0, 0]], "float32"))
         np.testing.assert_allclose(packed, [[3, 4, 0.05, 0.05]], rtol=1e-5)

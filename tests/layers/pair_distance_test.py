@@ -327,7 +327,7 @@ def test_bad_arguments(arguments, message):
         ((5, 0), (5, 0), "one dim of at least 1"),
         ((5, 4), (4,), "two tensors of embeddings"),
         ((5, 4, 1), (5, 4, 1), "two tensors of embeddings"),
-        ((5, 4), (3, 4), "row by row.*5 first and 3.*all_pairs"),
+        ((5, 4), (3, 4), "row by row.*5 and 3 rows.*`all_pairs"),
     ],
 )
 def test_bad_shapes(first, second, message):
@@ -337,6 +337,18 @@ def test_bad_shapes(first, second, message):
     if "row by row" not in message:
         with pytest.raises(ValueError, match=message):
             PairDistance(UNITS).all_pairs(a, b)
+
+
+def test_other_lengths_in_a_graph():
+    """The error names a method that the layer has."""
+    layer = PairDistance(UNITS)
+    layer.all_pairs(embeddings(3), embeddings(3))
+    spec = tf.TensorSpec((None, 4), tf.float32)
+    score = tf.function(lambda *pair: layer(pair), input_signature=[spec, spec])
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"`all_pairs\(first, second\)`"
+    ):
+        score(embeddings(5), embeddings(3))
 
 
 def test_other_dim_than_built_for():

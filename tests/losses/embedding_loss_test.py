@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from embeddings_tf import losses
-from embeddings_tf.losses.embedding_loss import EmbeddingLoss
+from embeddings_tf.losses import EmbeddingLoss
 
 LABELS = np.array([3, 1, 0, 3, 2, 0], "int32")
 Z = np.random.default_rng(0).normal(size=(6, 2)).astype("float32")
@@ -94,6 +94,23 @@ def test_gradients_of_uneven_replicas(strategy, reduction):
     scale = 1 if reduction == "sum" else 1 / len(Z)
     expected = np.repeat(LABELS[:, None] * scale, 2, axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_diagnostics_of_a_batch():
+    """Checked and cast; empty unless the loss has some."""
+    assert Ours().batch_diagnostics(LABELS, Z) == {}
+
+    class Watched(Ours):
+        def _diagnostics(self, labels, embeddings):
+            assert labels.dtype.is_integer and labels.shape == (6,)
+            assert embeddings.dtype == "float64"
+            return {"largest": tf.reduce_max(embeddings)}
+
+    loss = Watched(dtype="float64")
+    found = loss.batch_diagnostics(LABELS[:, None], Z.tolist())
+    assert float(found["largest"]) == pytest.approx(Z.max())
+    with pytest.raises(ValueError, match="6 labels"):
+        loss.batch_diagnostics(LABELS, Z[:5])
 
 
 def test_lists():

@@ -56,3 +56,22 @@ def test_large_batch(loss):
     labels = np.repeat(np.arange(10), 100)
     z = np.random.default_rng(0).normal(size=(1000, 4)).astype("float32")
     assert np.isfinite(loss(labels, z))
+
+
+@pytest.mark.parametrize("xla", [False, True], ids=["graph", "xla"])
+@pytest.mark.parametrize("num_rows", [0, 1])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_graphs_that_know_of_few_rows(loss, num_rows, xla):
+    @tf.function(jit_compile=xla)
+    def value_and_gradient(labels, z):
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = loss(labels, z)
+        return value, tape.gradient(value, z)
+
+    rows = np.ones((num_rows, 3), "float32")
+    labels = np.zeros(num_rows, "int32")
+    value, gradient = value_and_gradient(tf.constant(labels), tf.constant(rows))
+    # No pairs: every loss is 0.
+    np.testing.assert_array_equal(value, 0)
+    np.testing.assert_array_equal(gradient, np.zeros((num_rows, 3)))

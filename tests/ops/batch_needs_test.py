@@ -28,6 +28,27 @@ def test_by_loop(rows, rows_of_other, jit_compile):
         assert function(tf.constant(labels)).numpy().tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 1, ""), "`rows` must be an integer of at least 1; received 0"),
+        ((2, 0.5, ""), "`rows_of_other` must be an integer"),
+        ((2, 3, ""), "received rows_of_other=3 and rows=2"),
+        ((2, 1, None), "`sampler` must be a string"),
+    ],
+)
+def test_invalid_needs(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        batch_needs.BatchNeeds(*arguments)
+
+
+def test_labels_are_checked():
+    rows = batch_needs.PAIRS.teachable_rows([[1], [1], [2]])
+    assert rows.numpy().tolist() == [True, True, False]
+    with pytest.raises(ValueError, match="one-hot"):
+        batch_needs.PAIRS.teachable_rows([[1, 0], [0, 1]])
+
+
 def test_of_no_rows():
     rows = batch_needs.PAIRS.teachable_rows(tf.zeros([0], tf.int32))
     assert rows.shape == (0,)
@@ -37,4 +58,7 @@ def test_description_names_the_sampler_and_its_arguments():
     text = batch_needs.episode_needs(5).describe()
     assert "at least 6 rows" in text
     assert "sampling.episodes(" in text and "num_support=5" in text
+    assert "6 rows of its class and 1 row of another class" in text
+    text = batch_needs.BatchNeeds(6, 3, "").describe()
+    assert "6 rows of its class and 3 rows of another class" in text
     assert "class_balanced_batches(" in batch_needs.PAIRS.describe()

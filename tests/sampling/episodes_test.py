@@ -32,7 +32,7 @@ def test_an_instance_is_as_often_support_as_chance_says():
 def test_too_few_instances():
     with pytest.raises(
         ValueError,
-        match=r"class 7 has 5 instances; expected at least 6 "
+        match=r"at least 6 instances "
         r"\(num_support \+ num_query = 1 \+ 5\)",
     ):
         episodes(np.repeat([7, 8], [5, 6]), 2, 1, 5, seed=0)

@@ -71,11 +71,13 @@ def test_errors():
         factor_batches(two_factors() / 2, 2, 2, seed=0)
     with pytest.raises(ValueError, match=r"shape \(0, 2\)"):
         factor_batches(np.zeros((0, 2), int), 2, 2, seed=0)
-    with pytest.raises(ValueError, match=r"\[:, 1\] has a single value, 3"):
+    with pytest.raises(ValueError, match=r"\[:, 1\]` must .* received 3 alone"):
         factor_batches([[0, 3], [1, 3]], 2, 1, seed=0)
-    with pytest.raises(ValueError, match=r"\[:, 1\]: class 4 has 1 inst"):
+    with pytest.raises(ValueError, match=r"\[:, 1\]: .* class 4 has 1\."):
         factor_batches([[0, 3], [0, 3], [1, 3], [1, 4]], 2, 2, seed=0)
-    with pytest.raises(ValueError, match=r"\[:, 1\]: 1 classes"):
+    with pytest.raises(
+        ValueError, match=r"\[:, 1\]` must have .* received 1\."
+    ):
         factor_batches(
             [[0, 3], [0, 3], [1, 3], [1, 4]], 2, 2, 0, allow_fewer=True
         )

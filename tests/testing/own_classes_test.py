@@ -17,8 +17,8 @@ from embeddings_tf import losses
 from embeddings_tf import metrics
 from embeddings_tf import objectives
 from embeddings_tf import testing
-from embeddings_tf.losses.embedding_loss import EmbeddingLoss
-from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.losses import BatchNeeds
+from embeddings_tf.losses import EmbeddingLoss
 from embeddings_tf.testing import entry
 from embeddings_tf.testing.made_up_batches import points
 

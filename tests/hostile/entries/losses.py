@@ -220,6 +220,42 @@ for _name, (_valid, _hostile) in ARGUMENTS.items():
     )
 
 
+class Own(losses.EmbeddingLoss):
+    def call(self, y_true, y_pred):
+        return tf.reduce_sum(y_pred / 100, axis=1)
+
+
+def total(labels, z):
+    return tf.reduce_sum(z / 100)
+
+
+ENTRIES["losses.EmbeddingLoss"] = Entry(
+    lambda y_true, y_pred: Own()(y_true, y_pred),
+    {"y_true": Y, "y_pred": X},
+    {"y_true": LABELS, "y_pred": chosen(EMBEDDINGS, "no columns")},
+    TOGETHER,
+)
+ENTRIES["losses.set_wise"] = Entry(
+    lambda y_true, y_pred: losses.set_wise(total, y_true, y_pred),
+    {"y_true": Y, "y_pred": X},
+    {"y_true": LABELS, "y_pred": EMBEDDINGS},
+    TOGETHER,
+)
+ENTRIES["losses.BatchNeeds"] = Entry(
+    lambda labels, **needs: losses.BatchNeeds(**needs).teachable_rows(labels),
+    {"labels": Y, "rows": 3, "rows_of_other": 2, "sampler": "a call"},
+    {
+        # It has only labels.
+        "labels": chosen(
+            LABELS, "a scalar", "one row too few", "one row too many"
+        ),
+        "rows": count(3, least=2),
+        "rows_of_other": count(2),
+        "sampler": [refused("None", None), refused("a number", 1)],
+    },
+)
+
+
 def diagnosed(make):
     return lambda labels, embeddings: make().batch_diagnostics(
         labels, embeddings

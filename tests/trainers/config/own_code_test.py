@@ -37,7 +37,7 @@ from trainers.workdirs.workdir import as_json
 CODE = '''
 import keras
 import numpy as np
-from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
+from embeddings_tf.objectives import EmbeddingObjective
 
 
 def encoder(dim: int, width: int = 8):
