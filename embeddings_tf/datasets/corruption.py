@@ -57,7 +57,7 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
     sides = size if isinstance(size, tuple | list) else (size, size)
     if len(sides) != 2:
         raise ValueError(
-            f"size must be an integer or (height, width); received {size!r}."
+            f"`size` must be an integer or (height, width); received {size!r}."
         )
     cell_height, cell_width = (positive_integer("size", side) for side in sides)
     num_digits = positive_integer("num_digits", num_digits)

@@ -51,12 +51,12 @@ TYPOS = [
     ("objective.sampler=best", "sampler"),
     ("optimizer.name=Adem", "has no 'Adem'"),
     ("validation.split=nothing", "nothing"),
-    ("validation.num_support=9", "expected at least 14"),
+    ("validation.num_support=9", "must have at least 14 instances"),
     ("validation.num_samples=0", "num_samples"),
     (
         "preprocess.probability=2",
-        "error: config.preprocess, of the training examples: probability must "
-        "be between 0 and 1; received 2.0.\n",
+        "error: config.preprocess, of the training examples: `probability` "
+        "must be between 0 and 1; received 2.0.\n",
     ),
     ("evaluation.name=nothing", "few_shot, disentanglement"),
     ("evaluation.name=retrieval", "'val_few_shot_accuracy' is not in the"),

@@ -402,7 +402,7 @@ def one_small_class(folder):
         (
             lambda folder: None,
             ("batches.num_classes=99",),
-            "num_classes=99, but labels hold",
+            "`num_classes` must be at most the number of classes",
         ),
     ],
 )
