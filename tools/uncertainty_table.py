@@ -176,7 +176,7 @@ def table(results: list[dict]) -> str:
     for run in results:
         test = run["evaluation"]["test"]
         lines.append(
-            f"| {_name(run)} | {run['training']['seconds'] / 60:.0f} | "
+            f"| {row_name(run)} | {run['training']['seconds'] / 60:.0f} | "
             f"{test['examples']:,} | {test['classes']:,} | "
             f"{100 * test['clean']['recall_at_1']:.1f} % | "
             f"{100 * test['clean']['few_shot_accuracy']:.1f} % |"
@@ -193,7 +193,7 @@ def table(results: list[dict]) -> str:
         training = [run["training"] for run in results]
         lines += ["", f"Hardware: {hardware(training)}."]
     commands = {
-        _name(run).replace(" | ", ", "): rerun_command(
+        row_name(run).replace(" | ", ", "): rerun_command(
             run["recipe"],
             run["config"],
             f"runs/uncertainty_{number}",
@@ -209,7 +209,8 @@ def _place(run: dict) -> tuple:
     return run["recipe"].split("_dim_")[0], dim, run["recipe"], run["seed"]
 
 
-def _name(run: dict) -> str:
+def row_name(run: dict) -> str:
+    """Names data, dimensions and setting of a run, the first three cells."""
     dim, _, method = run["recipe"].partition("_dim_")[2].partition("_")
     kind, _, folder = run["config"]["dataset"].partition(":")
     data = folder or kind
@@ -235,7 +236,7 @@ def _row(run: dict, source: str) -> str:
         f"{test['variance_share']:.3f}" if source == "variance" else "",
         _number(test["clean"][source]["variation"]),
     ]
-    return f"| {_name(run)} | {SOURCES[source]} | {' | '.join(cells)} |"
+    return f"| {row_name(run)} | {SOURCES[source]} | {' | '.join(cells)} |"
 
 
 def met(run: dict, source: str) -> list[tuple]:
@@ -256,7 +257,7 @@ def _aims_text(results: list[dict]) -> str:
     """Says how many aims the best uncertainty of each data set meets."""
     best: dict[str, int] = {}
     for run in results:
-        data = _name(run).partition(" | ")[0]
+        data = row_name(run).partition(" | ")[0]
         for source in SOURCES:
             if source in run["evaluation"]["test"]["clean"]:
                 count = len(met(run, source))

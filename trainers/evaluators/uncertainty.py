@@ -29,7 +29,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     _require_source(model)
     wanted = run.evaluation.validation
     x, labels = data.split(wanted.split)
-    x, labels = _chosen(x, class_ids(labels), wanted.num_per_class)
+    x, labels = chosen_images(x, class_ids(labels), wanted.num_per_class)
     distance = Method(model).distance
 
     def recall_at_1(embeddings, labels):
@@ -106,8 +106,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     progress = Progress(len(conditions) * len(wanted.splits), "condition")
     for split in wanted.splits:
         x, labels = split_to_embed(data, split)
-        x, labels = _chosen(x, class_ids(labels), wanted.num_per_class)
-        clean = _embed(model, x)
+        x, labels = chosen_images(x, class_ids(labels), wanted.num_per_class)
+        clean = embed_blocks(model, x)
         found = {"examples": len(x), "classes": len(np.unique(labels))}
         if method.has_variances:
             found |= variance_shares(
@@ -116,7 +116,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         of_clean = uncertainties(model, x, clean)
         for number, condition in enumerate(conditions):
             damaged, strength = _damaged(x, condition, number)
-            embeddings = _embed(model, damaged)
+            embeddings = embed_blocks(model, damaged)
             of_damaged = uncertainties(model, damaged, embeddings)
             points = [method.points(e).numpy() for e in (embeddings, clean)]
             queries = _have_another(labels)
@@ -168,7 +168,8 @@ def _require_source(model) -> None:
         )
 
 
-def _chosen(x, labels, num_per_class: int):
+def chosen_images(x, labels, num_per_class: int):
+    """Images and labels of at most `num_per_class` of each class; 0: all."""
     rows = rows_of_classes(labels, num_per_class)
     blocks = [x[rows[i : i + BLOCK]] for i in range(0, len(rows), BLOCK)]
     return np.concatenate(blocks), labels[rows]
@@ -197,7 +198,8 @@ def _damaged(x, condition: str, number: int):
     return np.concatenate(blocks)[back], np.concatenate(strengths)[back]
 
 
-def _embed(model, x) -> np.ndarray:
+def embed_blocks(model, x) -> np.ndarray:
+    """Embeddings `(n, width)` of images in an array."""
     blocks = [x[first : first + BLOCK] for first in range(0, len(x), BLOCK)]
     return np.concatenate([model.predict_on_batch(block) for block in blocks])
 
