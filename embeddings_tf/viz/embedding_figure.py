@@ -88,6 +88,8 @@ def embedding_figure(
             points.mean[shown], points.stddev[shown], low, high
         )
     margin = 0.06 * (high - low) + 1e-6
+    low, high = low - margin, high + margin
+    places = _places_of_names(points, classes, low, high)
     for panel, (name, values) in zip(panels, factors.items(), strict=True):
         kinds, of_kinds, colours = _colours(values)
         if points.stddev is not None:
@@ -95,10 +97,10 @@ def embedding_figure(
                 panel, points.mean[shown], points.stddev[shown], colours[shown]
             )
         _draw_points(panel, points, colours)
-        for c in classes:
-            _write_class(panel, points, c, divided)
-        panel.set_xlim(low[0] - margin[0], high[0] + margin[0])
-        panel.set_ylim(low[1] - margin[1], high[1] + margin[1])
+        for c, place in zip(classes, places, strict=True):
+            _write_class(panel, points, c, place, divided)
+        panel.set_xlim(low[0], high[0])
+        panel.set_ylim(low[1], high[1])
         panel.set_title(f"coloured by {name}")
         panel.set_xlabel(horizontal)
         panel.set_ylabel(vertical)
@@ -218,12 +220,43 @@ def _draw_points(panel, points: _Points, colours) -> None:
         )
 
 
-def _write_class(panel, points: _Points, label, divided: bool) -> None:
-    """Writes the name of a class at its centre."""
+def _places_of_names(points: _Points, classes, low, high) -> np.ndarray:
+    """The centres of the classes, moved up or down where names would overlap.
+
+    Names that need more than `_MOVES` moves, as of a collapsed embedding, stay
+    where the last move puts them.
+    """
+    centres = [
+        np.median(points.mean[points.labels == c], axis=0) for c in classes
+    ]
+    places = (np.array(centres) - low) / (high - low)  # 0 to 1
+    widths = _NAME_WIDTH * np.array([1 + len(_short(c)) for c in classes])
+    beside = np.abs(places[:, None, 0] - places[:, 0]) < (
+        (widths[:, None] + widths) / 2
+    )
+    np.fill_diagonal(beside, False)
+    order = np.arange(len(classes))
+    for _ in range(_MOVES):
+        above = places[:, None, 1] - places[:, 1]
+        overlap = np.where(beside, _NAME_HEIGHT - np.abs(above), 0)
+        if overlap.max() <= 1e-3 * _NAME_HEIGHT:
+            break
+        # Names at one place are told apart by their order.
+        direction = np.sign(above) + (above == 0) * np.sign(
+            order[:, None] - order
+        )
+        places[:, 1] += 0.5 * np.sum(
+            direction * np.maximum(overlap, 0) / 2, axis=1
+        )
+    return low + places * (high - low)
+
+
+def _write_class(panel, points: _Points, label, place, divided) -> None:
+    """Writes the name of a class at a place."""
     rows = points.labels == label
     is_seen = points.seen[rows][0]
     panel.text(
-        *np.median(points.mean[rows], axis=0),
+        *place,
         _short(label),
         fontsize=8,
         weight="bold" if divided and is_seen else "normal",
@@ -295,6 +328,9 @@ def _as_integers(values):
 
 
 _LONGEST = 24
+# Of the names of classes, in parts of a panel: each character, and a line.
+_NAME_WIDTH, _NAME_HEIGHT = 0.012, 0.032
+_MOVES = 200
 _DIGITS = range(10)
 _TEN_COLOURS = (
     "#1f77b4 #ff7f0e #2ca02c #d62728 #9467bd "

@@ -189,3 +189,22 @@ def test_numbers_with_equal_last_digits_have_different_colours(numbers):
     figure = viz.embedding_figure(points(), None, LABELS, None, {"n": values})
     lines = figure.axes[0].get_legend().get_lines()
     assert len({line.get_color() for line in lines}) == 5
+
+
+def test_names_of_classes_at_one_place_do_not_overlap():
+    mean = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5], [0.5, 0.5]])
+    labels = np.array([0, 1, 55, 66])
+    figure = viz.embedding_figure(mean, None, labels, None, {"number": labels})
+    figure.canvas.draw()
+    boxes = {
+        text.get_text(): text.get_window_extent()
+        for text in figure.axes[0].texts
+    }
+    assert not boxes["55"].overlaps(boxes["66"])
+    # Names with room are at the centres of their classes.
+    places = {
+        text.get_text(): text.get_position() for text in figure.axes[0].texts
+    }
+    assert places["0"] == pytest.approx((0, 0))
+    assert places["1"] == pytest.approx((1, 1))
+    assert np.mean([places["55"], places["66"]], axis=0) == pytest.approx(0.5)
