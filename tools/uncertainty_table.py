@@ -17,6 +17,7 @@ from tools.rerun_command import command_lines
 from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
+from trainers.measures.rank_correlation import rank_correlation
 from trainers.recipes.uncertainty import RECIPES
 from trainers.workdirs.overrides import flat
 from trainers.workdirs.overrides import overrides
@@ -189,6 +190,7 @@ def table(results: list[dict]) -> str:
         if source in run["evaluation"]["test"]["clean"]
     ]
     lines += ["", _aims_text(results), "", *_not_run(results)]
+    lines += ["", *_costly_damage(results)]
     if results:
         training = [run["training"] for run in results]
         lines += ["", f"Hardware: {hardware(training)}."]
@@ -202,6 +204,45 @@ def table(results: list[dict]) -> str:
         for number, run in enumerate(results)
     }
     return "\n".join([*lines, *command_lines(commands)])
+
+
+def _costly_damage(results: list[dict]) -> list[str]:
+    """Compares the accuracy that damage costs with how an uncertainty sees it.
+
+    Over the kinds of damage of the training, for the runs that contain each.
+    """
+    from embeddings_tf.datasets.degrade_randomly import TRAINED_KINDS
+
+    lines = [
+        "Does an uncertainty rise with the damage that costs accuracy? Over the "
+        f"{len(TRAINED_KINDS)} kinds of damage in training, Spearman's "
+        "correlation of the accuracy that a kind costs with the rank "
+        "correlation of the uncertainty with its strength:",
+        "",
+        "| data | dim | setting | uncertainty | recall@1 | few-shot |",
+        "|---|---:|---|---|---:|---:|",
+    ]
+    for run in results:
+        test = run["evaluation"]["test"]
+        if not set(TRAINED_KINDS) <= set(test):
+            continue
+        for source in SOURCES:
+            if source not in test["clean"]:
+                continue
+            ranks = [test[k][source]["rank_correlation"] for k in TRAINED_KINDS]
+            cells = [
+                _number(
+                    rank_correlation(
+                        [test["clean"][m] - test[k][m] for k in TRAINED_KINDS],
+                        ranks,
+                    )
+                )
+                for m in ("recall_at_1", "few_shot_accuracy")
+            ]
+            lines.append(
+                f"| {row_name(run)} | {SOURCES[source]} | {' | '.join(cells)} |"
+            )
+    return lines
 
 
 def _place(run: dict) -> tuple:

@@ -30,7 +30,8 @@ def test_the_page_shows_the_cost_of_a_head():
 
 
 def test_the_guide_repeats_numbers_of_the_table():
-    rows = _rows(uncertainty_table.PAGE.read_text(), "| data | dim | setting ")
+    head = "| data | dim | setting | uncertainty | rank: rectangle "
+    rows = _rows(uncertainty_table.PAGE.read_text(), head)
     of_row = {}
     for data, dim, setting, number, hidden, blur, _, clean, *_ in rows:
         cells = [float(c.split(",")[0]) for c in (hidden, blur, clean)]
