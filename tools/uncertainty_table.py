@@ -214,8 +214,8 @@ def _costly_damage(results: list[dict]) -> list[str]:
     from embeddings_tf.datasets.degrade_randomly import TRAINED_KINDS
 
     lines = [
-        "Does an uncertainty rise with the damage that costs accuracy? Over the "
-        f"{len(TRAINED_KINDS)} kinds of damage in training, Spearman's "
+        "Does an uncertainty rise with the damage that costs accuracy? Over "
+        f"the {len(TRAINED_KINDS)} kinds of damage in training, Spearman's "
         "correlation of the accuracy that a kind costs with the rank "
         "correlation of the uncertainty with its strength:",
         "",

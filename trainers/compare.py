@@ -22,7 +22,7 @@ NEVER = 10**6
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.compare"),
+        prog=command_names.display_name("trainers.compare"),
         description="Train several methods with equal numbers of examples on "
         "your own data, and compare them repeat by repeat.",
         epilog="Any field of the recipes can be set for all methods: "
@@ -192,7 +192,7 @@ def _print_end(comparison: dict, workdir: pathlib.Path) -> None:
     print(
         f"\nEvery number: {workdir / 'comparison.json'}; "
         f"picture: {workdir / 'comparison.png'}\n"
-        f"Next: {command_names.module_command('trainers.export')} --workdir "
+        f"Next: {command_names.shell_command('trainers.export')} --workdir "
         f"{shlex.quote(str(workdir / best / 'repeat_0'))} "
         "--directory saved_models/NAME"
     )
@@ -257,7 +257,7 @@ def _require_equal_data(dataset: str, found: tuple, first: tuple) -> None:
     if len(tests - {None}) > 1:  # evaluations of earlier versions have none
         raise ValueError(
             f"{dataset} has other test {end} evaluate both again "
-            f"({command_names.module_command('trainers.evaluate')} --workdir "
+            f"({command_names.shell_command('trainers.evaluate')} --workdir "
             "FOLDER), or choose another --workdir"
         )
 

@@ -23,12 +23,13 @@ from trainers.workdirs.numbers_by_name import numbers_by_name
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.cross_validate"),
+        prog=command_names.display_name("trainers.cross_validate"),
         description="Train and evaluate a recipe fold by fold, or continue.",
         epilog="Fold 0 is for tuning: by default only the other folds run, and "
         "the summary contains all of them that have run. Any field of "
-        "the recipe except folds.fold can be set: --config.field=value. `"
-        f"{command_names.program('trainers.train')} --list` shows the recipes.",
+        "the recipe except folds.fold can be set: --config.field=value. "
+        f"`{command_names.display_name('trainers.train')} --list` shows the "
+        "recipes.",
     )
     command_line.add_recipe(result, " with folds")
     result.add_argument(
@@ -110,7 +111,7 @@ def _require_folds(recipe: str, whole, overrides: list[str]) -> None:
     if whole.data.folds.num_folds == 0:
         raise ValueError(
             f"{recipe} has no folds; train it with "
-            f"{command_names.module_command('trainers.train')}"
+            f"{command_names.shell_command('trainers.train')}"
         )
     if whole.training.strategy == "multi_worker":
         raise ValueError(
@@ -274,7 +275,7 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     print(
         f"Every number: {path / 'results.json'}; curves: "
         f"{path / 'learning_curves.png'}\n"
-        f"Next: {command_names.module_command('trainers.export')} --workdir "
+        f"Next: {command_names.shell_command('trainers.export')} --workdir "
         f"{shlex.quote(str(path / f'fold_{folds[0]}'))} --directory "
         "saved_models/NAME"
     )

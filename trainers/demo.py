@@ -21,7 +21,7 @@ CLIENT = pathlib.Path(__file__).parent / "saved_model_client.py"
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.demo"),
+        prog=command_names.display_name("trainers.demo"),
         description=__doc__.partition("\n")[0],
     )
     result.add_argument("--workdir", default="runs/demo")
@@ -33,7 +33,7 @@ def demo(workdir: str, overrides: list[str]) -> None:
     if load_recipe("demo", overrides).training.strategy == "multi_worker":
         raise ValueError(
             "the demo runs on one machine; train on several machines with "
-            f"{command_names.module_command('trainers.train')}"
+            f"{command_names.shell_command('trainers.train')}"
         )
     from trainers.evaluate import evaluate
     from trainers.export import export
@@ -80,9 +80,9 @@ def demo(workdir: str, overrides: list[str]) -> None:
         + ", ".join(f"{name} {value:.0f} s" for name, value in seconds.items())
         + f".\nLook at {folder / 'embedding.png'} and "
         f"{folder / 'evaluation.png'}.\nNext:\n"
-        f"  {command_names.module_command('tensorboard.main')} --logdir "
+        f"  {command_names.shell_command('tensorboard.main')} --logdir "
         f"{shlex.quote(workdir)}\n"
-        f"  {command_names.module_command('trainers.train')} --list"
+        f"  {command_names.shell_command('trainers.train')} --list"
         "      (all recipes)"
     )
 

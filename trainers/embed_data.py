@@ -17,7 +17,7 @@ CLASSES_DRAWN, EXAMPLES_DRAWN = 10, 2000
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.embed_data"),
+        prog=command_names.display_name("trainers.embed_data"),
         description="Embed images, recordings or features with the best "
         "checkpoint of a run.",
     )
@@ -69,13 +69,13 @@ def embed_data(
     if projector is not None:
         _write_projector(projector, trained, found, embeddings)
         print(
-            f"Look: {command_names.module_command('tensorboard.main')} "
+            f"Look: {command_names.shell_command('tensorboard.main')} "
             f"--logdir {shlex.quote(projector)}, tab Projector"
         )
     _draw(trained, embeddings, found.labels)
     if path.suffix.lower() == ".npz":
         print(
-            f"Next: {command_names.module_command('trainers.nearest')} "
+            f"Next: {command_names.shell_command('trainers.nearest')} "
             f"--gallery {shlex.quote(str(path))} "
             f"--workdir {shlex.quote(workdir)} QUERY"
         )

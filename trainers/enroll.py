@@ -22,7 +22,7 @@ def _class_name(text: str) -> str:
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.enroll"),
+        prog=command_names.display_name("trainers.enroll"),
         description="Enrol labelled examples in a gallery: a new one, or one "
         "that exists. Nothing is trained.",
         epilog="The threshold for the answer 'unknown' comes from classes that "
@@ -356,7 +356,7 @@ def _report(path, gallery, workdir) -> None:
             f"{100 * gallery.typicality.refused:g} %."
         )
     print(
-        f"Next: {command_names.module_command('trainers.identify')} "
+        f"Next: {command_names.shell_command('trainers.identify')} "
         + (f"--workdir {shlex.quote(workdir)} " if workdir else "")
         + f"--gallery {shlex.quote(str(path))} INPUT"
     )

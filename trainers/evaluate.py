@@ -16,7 +16,7 @@ from trainers.terminal import command_names
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.evaluate"),
+        prog=command_names.display_name("trainers.evaluate"),
         description="Evaluate the best checkpoint of a run on its test data.",
         epilog="Fields of the recipe's evaluation can be set: "
         "--config.evaluation.num_episodes=1000; so can config.data_dir, "
@@ -85,7 +85,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     print(
         f"Every number: {path / 'results.json'}; pictures: "
         f"{', '.join(str(p) for p in sorted(path.glob('*.png')))}\n"
-        f"Next: {command_names.module_command('trainers.export')} --workdir "
+        f"Next: {command_names.shell_command('trainers.export')} --workdir "
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
     return results

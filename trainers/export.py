@@ -17,7 +17,7 @@ SAVED_MODEL_CLI = "tensorflow.python.tools.saved_model_cli"
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.export"),
+        prog=command_names.display_name("trainers.export"),
         description="Write the best checkpoint of a run as a SavedModel: the "
         "next version in the folder of a model.",
     )
@@ -183,7 +183,7 @@ def _print_end(written: str, labels: dict, pictures: list[str]) -> None:
         f"Model card: {pathlib.Path(written) / 'model_card.md'}"
         + (f"\nPictures of its run: {', '.join(pictures)}" if pictures else "")
         + "\nLook: "
-        f"{command_names.module_command(SAVED_MODEL_CLI)} "
+        f"{command_names.shell_command(SAVED_MODEL_CLI)} "
         f"show --all --dir {shlex.quote(written)}"
     )
 

@@ -21,7 +21,7 @@ ROWS_AT_ONCE = 256
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.identify"),
+        prog=command_names.display_name("trainers.identify"),
         description="Answer which enrolled class each input is in, or "
         "'unknown'.",
     )
@@ -77,7 +77,7 @@ def identify(arguments: argparse.Namespace) -> None:
     run = ["--workdir", arguments.workdir] if arguments.workdir else []
     words = ["--gallery", str(path), *arguments.inputs, *split, *run]
     print(
-        f"Next: {command_names.module_command('trainers.nearest')} "
+        f"Next: {command_names.shell_command('trainers.nearest')} "
         f"{shlex.join(words)}"
     )
 

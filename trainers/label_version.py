@@ -12,7 +12,7 @@ from trainers.terminal import command_names
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.label_version"),
+        prog=command_names.display_name("trainers.label_version"),
         description="Write the label of a version to models.config, beside the "
         "folder of the model. Clients can then ask for the label.",
     )

@@ -21,7 +21,7 @@ QUERIES_DRAWN = 8
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.nearest"),
+        prog=command_names.display_name("trainers.nearest"),
         description="Find the most similar examples of a gallery for each "
         "input. No input finds itself: neither a file, by its path, nor a row "
         "of data, by its name.",
@@ -85,7 +85,7 @@ def nearest(arguments: argparse.Namespace) -> None:
     pair = [str(inputs.names[0]), str(gallery.examples.names[rows[0, 0]])]
     if all(map(os.path.isfile, pair)):
         print(
-            f"Next: {command_names.module_command('trainers.verify')} "
+            f"Next: {command_names.shell_command('trainers.verify')} "
             f"--workdir {shlex.quote(workdir)} {shlex.join(pair)}"
         )
 

@@ -29,7 +29,7 @@ SHORT_SECONDS = 60
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.train"),
+        prog=command_names.display_name("trainers.train"),
         description="Train a recipe with model.fit, or continue a run. With "
         "DATA and --goal, write the recipe first.",
         epilog="Any field of the recipe can be set: --config.field=value or "
@@ -94,7 +94,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         from trainers.fit import fit
 
         print(
-            f"Watch: {command_names.module_command('tensorboard.main')} "
+            f"Watch: {command_names.shell_command('tensorboard.main')} "
             f"--logdir {shlex.quote(workdir)}",
             flush=True,
         )
@@ -112,7 +112,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         f"\n{training['monitor']} {training['best_value']:.4f} in epoch "
         f"{training['best_epoch']} of {training['epochs']}, "
         f"{training['seconds']:.0f} s.\n"
-        f"Next: {command_names.module_command('trainers.evaluate')} "
+        f"Next: {command_names.shell_command('trainers.evaluate')} "
         f"--workdir {shlex.quote(workdir)}"
     )
 

@@ -22,7 +22,7 @@ MOST_MARKED = 6
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("trainers.verify"),
+        prog=command_names.display_name("trainers.verify"),
         description="Answer whether two inputs are of the same class: "
         "probability, log-likelihood ratio, and a decision at a stated "
         "false-accept rate.",
@@ -143,7 +143,7 @@ def verify(arguments: argparse.Namespace) -> None:
         print(f"Every answer: {output}")
     _draw(columns, scores, is_same, trained.workdir)
     print(
-        f"Next: {command_names.module_command('trainers.enroll')} --workdir "
+        f"Next: {command_names.shell_command('trainers.enroll')} --workdir "
         f"{shlex.quote(arguments.workdir)} --gallery FILE.npz FOLDER"
     )
 

@@ -6,8 +6,10 @@ import socket
 import threading
 import time
 
-CHIEF = ("KERASTUNER_TUNER_ID", "KERASTUNER_ORACLE_IP")
-CHIEF += ("KERASTUNER_ORACLE_PORT",)
+TUNER_ID = "KERASTUNER_TUNER_ID"
+ORACLE_IP = "KERASTUNER_ORACLE_IP"
+ORACLE_PORT = "KERASTUNER_ORACLE_PORT"
+CHIEF = (TUNER_ID, ORACLE_IP, ORACLE_PORT)
 # How long the chief keeps telling workers that the search is over.
 FAREWELL_SECONDS = 10
 
@@ -22,12 +24,12 @@ def role_of_this_process(num_workers: int) -> str:
             f"a parallel search needs {', '.join(CHIEF)} in the environment; "
             f"received only {', '.join(found)}"
         )
-    if "chief" not in os.environ[CHIEF[0]]:
+    if "chief" not in os.environ[TUNER_ID]:
         return "worker"
     if num_workers:
         raise ValueError(
             "--workers starts a chief and workers on this machine, but "
-            f"{CHIEF[0]} is in the environment; leave out one of the two"
+            f"{TUNER_ID} is in the environment; leave out one of the two"
         )
     return "chief"
 
@@ -40,7 +42,7 @@ def leave_gpus() -> None:
     tf.config.list_logical_devices()
 
 
-def serve(tuner, progress, arguments, words: list[str]) -> None:
+def serve(tuner, report, arguments, words: list[str]) -> None:
     """Runs the chief, whose workers are started by hand or by this process."""
     oracle = tuner.oracle
     was_finished = oracle.finished
@@ -48,16 +50,16 @@ def serve(tuner, progress, arguments, words: list[str]) -> None:
         return
     if arguments.workers:
         os.environ.update(zip(CHIEF, ("chief", "127.0.0.1", ""), strict=True))
-        os.environ[CHIEF[2]] = str(free_port())
+        os.environ[ORACLE_PORT] = str(free_port())
     else:
         _check_address()
-        progress.say(
+        report.say(
             f"Chief on {_address()}, "
             + (
                 f"telling workers for {FAREWELL_SECONDS} s that it is over."
                 if was_finished
                 else "waiting for workers: the same command with a "
-                f"{CHIEF[0]} other than chief."
+                f"{TUNER_ID} other than chief."
             )
         )
 
@@ -72,7 +74,7 @@ def serve(tuner, progress, arguments, words: list[str]) -> None:
         # keras-tuner's server prints the values of conditions.
         contextlib.redirect_stdout(nowhere),
         LocalWorkers(
-            arguments.workers, words, progress.path, oracle, progress.say
+            arguments.workers, words, report.path, oracle, report.say
         ) as workers,
     ):
         # After a restart, the chief knows a worker once the worker has asked.
@@ -82,7 +84,7 @@ def serve(tuner, progress, arguments, words: list[str]) -> None:
             time.sleep(0.2)
             if oracle.error is not None:
                 raise oracle.error
-            progress.show_if_changed()
+            report.update_if_changed()
             if oracle.finished:
                 farewell = farewell or time.monotonic() + FAREWELL_SECONDS
             else:
@@ -90,25 +92,25 @@ def serve(tuner, progress, arguments, words: list[str]) -> None:
             if not server.is_alive() and not oracle.finished:
                 raise OSError(
                     f"the chief cannot serve on {_address()}; choose another "
-                    f"{CHIEF[1]} and {CHIEF[2]}"
+                    f"{ORACLE_IP} and {ORACLE_PORT}"
                 )
 
 
 def _address() -> str:
-    return f"{os.environ[CHIEF[1]]}:{os.environ[CHIEF[2]]}"
+    return f"{os.environ[ORACLE_IP]}:{os.environ[ORACLE_PORT]}"
 
 
 def _check_address() -> None:
     """Raises if the chief's port is taken; gRPC would share it silently."""
     try:
         with socket.create_server(
-            (os.environ[CHIEF[1]], int(os.environ[CHIEF[2]]))
+            (os.environ[ORACLE_IP], int(os.environ[ORACLE_PORT]))
         ):
             pass
     except (OSError, ValueError, OverflowError) as error:
         raise OSError(
             f"the chief cannot listen on {_address()} ({error}); choose "
-            f"another {CHIEF[1]} or {CHIEF[2]}"
+            f"another {ORACLE_IP} or {ORACLE_PORT}"
         ) from error
 
 

@@ -26,9 +26,9 @@ from trainers.workdirs.workdir import open_workdir
 from tuning.chief import leave_gpus
 from tuning.chief import role_of_this_process
 from tuning.chief import serve
-from tuning.progress import Progress
-from tuning.progress import save_trials_picture
-from tuning.progress import say_what_is_next
+from tuning.search_report import SearchReport
+from tuning.search_report import save_trials_picture
+from tuning.search_report import say_what_is_next
 
 SPACES = pathlib.Path(__file__).parent / "spaces"
 # Time that a worker waits for its chief to start.
@@ -44,14 +44,14 @@ def space_names() -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("tuning.search"),
+        prog=command_names.display_name("tuning.search"),
         description="Search the hyperparameters of a recipe at random, or "
         "continue a search.",
         epilog="Any field of the recipe can be set for all trials: "
         "--config.field=value. Spaces: "
         + ", ".join(space_names())
-        + f". `{command_names.program('trainers.train')} --list` shows the "
-        "recipes.",
+        + f". `{command_names.display_name('trainers.train')} --list` "
+        "shows the recipes.",
     )
     command_line.add_recipe(result)
     result.add_argument(
@@ -179,16 +179,16 @@ def search(arguments, words: list[str]) -> None:
             _check_recipe(run, name)
             claim(path, recipe, run, search=same)
         tuner = make_tuner(path)
-        progress = Progress(path, asked, tuner)
+        report = SearchReport(path, asked, tuner)
         try:
             if role == "alone":
                 if is_claimed and not tuner.oracle.finished:
                     _check_recipe(run, name)
-                tuner.search(progress.show)
+                tuner.search(report.update)
             else:
-                serve(tuner, progress, arguments, words)
+                serve(tuner, report, arguments, words)
         finally:
-            results = progress.show()
+            results = report.update()
         full = _fields_of_full_length(arguments, space, tuner, results)
         save_trials_picture(path, results)
     say_what_is_next(arguments, results, full)

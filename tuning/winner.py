@@ -45,7 +45,7 @@ WARMUP = "warmup_steps"
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_names.program("tuning.winner"),
+        prog=command_names.display_name("tuning.winner"),
         description="Train the best values of a search for a given number of "
         "batches, by default on all folds but the search's own, and evaluate "
         "them. The test classes of these folds are the classes on which the "

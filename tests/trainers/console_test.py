@@ -50,33 +50,33 @@ def started(tmp_path, monkeypatch):
 def test_next_commands_are_what_the_user_can_type(started, monkeypatch):
     program = started / "embeddings-tf"
     for name, (module, _) in console.COMMANDS.items():
-        assert command_names.module_command(module) == f"{program} {name}"
-        assert command_names.program(module) == f"embeddings-tf {name}"
-    typed = command_names.module_command("tensorboard.main")
+        assert command_names.shell_command(module) == f"{program} {name}"
+        assert command_names.display_name(module) == f"embeddings-tf {name}"
+    typed = command_names.shell_command("tensorboard.main")
     assert typed == str(started / "tensorboard")
     monkeypatch.setenv("PATH", str(started))
     assert shutil.which("embeddings-tf") == str(program)
-    assert command_names.module_command("trainers.evaluate") == (
+    assert command_names.shell_command("trainers.evaluate") == (
         "embeddings-tf evaluate"
     )
-    assert command_names.module_command("tensorboard.main") == "tensorboard"
+    assert command_names.shell_command("tensorboard.main") == "tensorboard"
 
 
 def test_from_the_current_folder_and_without_the_script(started, monkeypatch):
     monkeypatch.chdir(started.parent)
-    assert command_names.module_command("trainers.evaluate") == (
+    assert command_names.shell_command("trainers.evaluate") == (
         "bin/embeddings-tf evaluate"
     )
     (started / "tensorboard").unlink()
-    typed = command_names.module_command("tensorboard.main")
+    typed = command_names.shell_command("tensorboard.main")
     assert typed.endswith(" -m tensorboard.main")
     assert pathlib.Path(typed.split()[0]).name.startswith("python")
 
 
 def test_modules_are_named_without_the_console_command():
-    typed = command_names.module_command("trainers.evaluate")
+    typed = command_names.shell_command("trainers.evaluate")
     assert typed.endswith("-m trainers.evaluate")
-    assert command_names.program("trainers.evaluate") == (
+    assert command_names.display_name("trainers.evaluate") == (
         "python -m trainers.evaluate"
     )
 

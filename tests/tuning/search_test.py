@@ -173,7 +173,7 @@ def test_killed_a_search_goes_on_and_ends_the_same(search_run, tmp_path):
         assert time.monotonic() < end, "the worker outlives its launcher"
         time.sleep(0.1)
     # One process takes over from the chief and its worker.
-    assert "Going on after 2 trials" in finish(start(workdir))
+    assert "Resuming after 2 trials" in finish(start(workdir))
     assert_equal_searches(search_run, workdir)
 
 

@@ -14,10 +14,10 @@ from trainers.config.run_config import config_of
 from trainers.workdirs.workdir import claim
 from tuning import search
 from tuning import winner
-from tuning.progress import say_what_is_next
 from tuning.search import SPACES
 from tuning.search import run_maker
 from tuning.search import space_names
+from tuning.search_report import say_what_is_next
 
 RECIPE = "omniglot_retrieval_lifted_structure"
 VALUES = {

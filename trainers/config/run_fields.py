@@ -78,7 +78,7 @@ def evaluation_kind(name: str) -> type[Evaluation]:
     """Returns the dataclass of an evaluation by its name."""
     if name not in EVALUATIONS:
         raise ValueError(
-            f"config.evaluation.name={name!r} is unknown; there are "
+            f"config.evaluation.name={name!r} is unknown; expected one of "
             f"{', '.join(EVALUATIONS)}"
         )
     return EVALUATIONS[name]

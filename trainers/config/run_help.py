@@ -63,7 +63,7 @@ def _about(recipe: str) -> list[str]:
     found = every_recipe().get(recipe_name(recipe))
     if found is None:
         return []
-    command = command_names.module_command("pydoc")
+    command = command_names.shell_command("pydoc")
     return [
         f"{found.about}. This prints more about it, with its departures from "
         "a paper, if any:",

@@ -14,7 +14,7 @@ from embeddings_tf import datasets
 from embeddings_tf.datasets import speech
 from embeddings_tf.datasets.own_data import has_all_examples
 from embeddings_tf.datasets.own_data import is_own_data
-from trainers.config.load import build
+from trainers.config.build import build
 from trainers.config.run import Label
 from trainers.config.run import Part
 from trainers.config.run import Run

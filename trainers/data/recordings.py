@@ -9,8 +9,8 @@ import tensorflow as tf
 from embeddings_tf import datasets
 from embeddings_tf.datasets import speech
 from embeddings_tf.ops.arguments import positive_integer
-from trainers.config.load import argument_of
-from trainers.config.load import build
+from trainers.config.build import argument_of
+from trainers.config.build import build
 from trainers.config.run import DataFields
 from trainers.config.run import Part
 from trainers.terminal.progress import Progress

@@ -1,4 +1,8 @@
-"""Names of the commands: for `--help`, messages, and what to type next."""
+"""Names of the commands.
+
+`display_name` is for `--help` and messages, `shell_command` is what a user can
+type or copy.
+"""
 
 import pathlib
 import shlex
@@ -19,6 +23,7 @@ COMMANDS = {
     "compare": ("trainers.compare", "compare methods on your own data"),
     "cross-validate": ("trainers.cross_validate", "train fold by fold"),
     "tune": ("tuning.search", "search hyperparameters at random"),
+    "winner": ("tuning.winner", "train the winner of a search"),
     "demo": ("trainers.demo", "train, evaluate, export and use the demo"),
 }
 CONSOLE = "embeddings-tf"
@@ -30,7 +35,7 @@ SCRIPTS = {
 }
 
 
-def module_command(module: str) -> str:
+def shell_command(module: str) -> str:
     """Returns the shell command that starts a module from this folder.
 
     If this process was started by the console command, it is what the user
@@ -56,7 +61,7 @@ def _as_typed(program: pathlib.Path) -> str:
     return shlex.quote(str(program))
 
 
-def program(module: str) -> str:
+def display_name(module: str) -> str:
     """Returns the name of a command for `--help` and in messages.
 
     It is `embeddings-tf NAME` if the process was started by this command, and

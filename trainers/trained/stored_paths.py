@@ -163,7 +163,7 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
         ValueError: If the file is damaged, or the run has no checkpoint.
         OSError: If the file or the run that it names does not exist.
     """
-    made_by = command_names.program(command)
+    made_by = command_names.display_name(command)
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no file {path}; make it with {made_by}"

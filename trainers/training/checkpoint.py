@@ -13,7 +13,7 @@ import zipfile
 import keras
 
 from embeddings_tf.ops.atomic_file import atomic_file
-from trainers.config.load import build
+from trainers.config.build import build
 from trainers.config.load import load_function
 from trainers.config.own_code import import_own_code
 from trainers.config.own_code import reason_of

@@ -9,7 +9,7 @@ from embeddings_tf import models
 from embeddings_tf.compat import sum_gradients_first
 from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.gaussian_output import require_match
-from trainers.config.load import build
+from trainers.config.build import build
 from trainers.config.places import PLACES
 from trainers.config.run import Part
 from trainers.config.run import Run

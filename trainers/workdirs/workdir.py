@@ -100,7 +100,7 @@ def require_run(path: pathlib.Path) -> None:
     if not (path / "config.json").is_file():
         raise ValueError(
             f"{path} contains no run (no config.json in it); train first: "
-            f"{command_names.program('trainers.train')} --config RECIPE "
+            f"{command_names.display_name('trainers.train')} --config RECIPE "
             f"--workdir {shlex.quote(str(path))}"
         )
 

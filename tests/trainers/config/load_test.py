@@ -10,7 +10,7 @@ from embeddings_tf.datasets import small_norb
 from embeddings_tf.datasets import sprites
 from embeddings_tf.models import EmbeddingModel
 from trainers.config import load_recipe
-from trainers.config.load import build
+from trainers.config.build import build
 from trainers.config.load import recipe_names
 from trainers.config.run import Images
 from trainers.config.run import Part

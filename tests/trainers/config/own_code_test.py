@@ -19,7 +19,7 @@ from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
-from trainers.config.load import build
+from trainers.config.build import build
 from trainers.config.own_code import DATA_KINDS
 from trainers.config.own_code import own_code_names
 from trainers.config.own_code import own_object

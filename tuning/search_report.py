@@ -10,7 +10,7 @@ from trainers.terminal import command_names
 from trainers.workdirs.workdir import read_results
 
 
-class Progress:
+class SearchReport:
     """Writes the files of a search and prints a line for each trial."""
 
     def __init__(self, path: pathlib.Path, asked: dict, tuner):
@@ -23,16 +23,17 @@ class Progress:
         report.rows(tuner.oracle)  # reports damaged files before any trial
         self.shown = len(tuner.oracle.end_order)
         if tuner.oracle.start_order:
-            self.say(f"Going on after {self.shown} trials.")
+            self.say(f"Resuming after {self.shown} trials.")
 
     def say(self, text: str) -> None:
         print(text, file=self.out, flush=True)
 
-    def show_if_changed(self) -> None:
+    def update_if_changed(self) -> None:
         if len(self.tuner.oracle.end_order) != self.shown:
-            self.show()
+            self.update()
 
-    def show(self) -> dict:
+    def update(self) -> dict:
+        """Writes the files, and prints a line for each new trial."""
         from trainers.terminal.progress import time_left
         from tuning import report
 
@@ -97,7 +98,7 @@ def _folds_of_winner(arguments) -> str:
     path = pathlib.Path(arguments.workdir)
     batches = run.training.num_epochs * run.training.steps_per_epoch
     return (
-        f"\nOther folds: {command_names.module_command('tuning.winner')} "
+        f"\nOther folds: {command_names.shell_command('tuning.winner')} "
         f"--search {shlex.quote(str(path))} --batches {batches} "
         f"--workdir {shlex.quote(str(path / 'folds'))}"
     )
@@ -117,11 +118,11 @@ def say_what_is_next(arguments, results: dict, full: list[str]) -> None:
         f"{best['objective']:.4f}, trial {best['trial']}:\n"
         + "\n".join(f"    {name} = {value}" for name, value in values)
         + f"\nEvery trial: {path / 'trials.csv'}, {path / 'results.json'}\n"
-        f"Next: {command_names.module_command('trainers.train')} --config "
+        f"Next: {command_names.shell_command('trainers.train')} --config "
         f"{shlex.quote(str(path / 'best.py'))} --workdir "
         f"{shlex.quote(str(path / 'best'))}"
         + "".join(f" {shlex.quote(f'--config.{field}')}" for field in full)
         + _folds_of_winner(arguments)
-        + f"\nWatch: {command_names.module_command('tensorboard.main')} "
+        + f"\nWatch: {command_names.shell_command('tensorboard.main')} "
         f"--logdir {shlex.quote(str(path / 'trials'))}"
     )
