@@ -3,15 +3,14 @@
 import csv
 import io
 import pathlib
-import pprint
 
 from keras_tuner.engine.trial import TrialStatus
 
 from trainers.config.load import read_run
 from trainers.config.run_config import config_of
-from trainers.workdirs.in_docstring import in_docstring
 from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.provenance import provenance
+from trainers.workdirs.recipe_text import recipe_text
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.workdir import PLACE_FIELDS
 from trainers.workdirs.workdir import read_results
@@ -153,8 +152,6 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
 
     Folders of data and the strategy are left out, as in every recipe.
     """
-    config = {**config_of(run), **PLACE_FIELDS}
-    source = pprint.pformat(config, width=72, sort_dicts=False)
     about = [
         f"The best of {len(oracle.end_order)} trials of a random search.",
         "",
@@ -165,20 +162,7 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
         "",
         *(f"    {name} = {value!r}" for name, value in row["values"].items()),
     ]
-    lines = [
-        '"""' + in_docstring("\n".join(about)),
-        '"""',
-        "",
-        "import ml_collections",
-        "",
-        "",
-        "def get_config():",
-        "    return ml_collections.ConfigDict(",
-        *("        " + line for line in source.splitlines()),
-        "    )",
-        "",
-    ]
-    return "\n".join(lines)
+    return recipe_text("\n".join(about), {**config_of(run), **PLACE_FIELDS})
 
 
 def kept_in_full(recipe: str, overrides: list[str]) -> list[str]:

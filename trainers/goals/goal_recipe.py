@@ -2,7 +2,6 @@
 
 import contextlib
 import pathlib
-import pprint
 import shlex
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from trainers.goals.goal_config import goal_config
 from trainers.goals.goal_overrides import data_to_look_at
 from trainers.goals.goal_overrides import with_overrides
 from trainers.goals.goals import goal as goal_of
-from trainers.workdirs.in_docstring import in_docstring
+from trainers.workdirs.recipe_text import recipe_text
 from trainers.workdirs.workdir import absent
 from trainers.workdirs.workdir import remove_empty
 from trainers.workdirs.workdir import write_atomically
@@ -151,17 +150,11 @@ def _summary(config: dict, data: DataSummary) -> str:
 
 def _text(config: dict, words: list[str]) -> str:
     """The recipe as a Python file."""
-    body = pprint.pformat(config, sort_dicts=False, width=72)
-    body = "\n".join("        " + line for line in body.splitlines())
-    command = in_docstring(shlex.join(words))
-    return (
-        f'"""Recipe written by `embeddings-tf {command}`.\n\n'
-        "Edit it, then train it with another workdir:\n\n"
-        "    embeddings-tf train --config recipe.py --workdir DIR\n"
-        '"""\n\n'
-        "import ml_collections\n\n\n"
-        "def get_config():\n"
-        "    return ml_collections.ConfigDict(\n"
-        f"{body}\n"
-        "    )\n"
-    )
+    about = [
+        f"Recipe written by `embeddings-tf {shlex.join(words)}`.",
+        "",
+        "Edit it, then train it with another workdir:",
+        "",
+        "    embeddings-tf train --config recipe.py --workdir DIR",
+    ]
+    return recipe_text("\n".join(about), config)
