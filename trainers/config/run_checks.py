@@ -13,7 +13,7 @@ from trainers.config.places import place_of
 from trainers.config.run import Part
 from trainers.config.run import Plateau
 from trainers.config.run import Run
-from trainers.config.run_fields import join
+from trainers.config.run_fields import config_name
 from trainers.config.signatures import REQUIRED
 from trainers.config.signatures import settable
 from trainers.config.signatures import signature
@@ -113,7 +113,7 @@ def _require_arguments(part: Part, field: str, name: str) -> None:
     found = settable(PLACES[place_of(part, field)], part.name)
     for argument, value in part.arguments.items():
         if isinstance(value, Part):
-            _require_arguments(value, argument, join(name, argument))
+            _require_arguments(value, argument, config_name(name, argument))
     for argument, (_, default, _) in found.arguments.items() if found else ():
         if default is REQUIRED and argument not in part.arguments:
             raise ValueError(

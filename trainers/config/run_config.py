@@ -27,8 +27,8 @@ from trainers.config.run import Run
 from trainers.config.run import TrainingFields
 from trainers.config.run_fields import Text
 from trainers.config.run_fields import field_types
-from trainers.config.run_fields import part
-from trainers.config.run_fields import section
+from trainers.config.run_fields import read_part
+from trainers.config.run_fields import read_section
 from trainers.config.run_fields import unknown_field
 from trainers.config.run_fields import with_defaults
 
@@ -74,7 +74,7 @@ def _read(values: Mapping, old: Run | None = None) -> Run:
         "evaluation": evaluation,
         **_only(values, _PARTS),
     }
-    run = section(Run, sections, "", old)
+    run = read_section(Run, sections, "", old)
     method = _method(values, old.method if old else None)
     training = run.training
     if not training.monitor:
@@ -91,10 +91,10 @@ def _method(values: Mapping, old: Method | None) -> Method:
     given = [name for name in ("method", *METHODS) if name in values]
     found = old or Method(kind=_kind_of_method(values, given))
     for name in given:
-        found = part(values[name], "method", name, found)
+        found = read_part(values[name], "method", name, found)
     if "decoder" in values:
         decoder = {"decoder": values["decoder"]}
-        found = part(decoder, "method", "method", found)
+        found = read_part(decoder, "method", "method", found)
     return found
 
 
@@ -122,11 +122,11 @@ def _kind_of_method(values: Mapping, given: list[str]) -> str:
 def config_of(run: Run) -> dict:
     """Returns the config of a run with every field: nested dictionaries."""
     found = {
-        **_plain(run.data),
-        **_plain(run.training),
-        **{name: _plain(getattr(run, name)) for name in _PARTS},
-        run.method.kind: _plain(run.method),
-        "evaluation": _plain(run.evaluation),
+        **_as_dict(run.data),
+        **_as_dict(run.training),
+        **{name: _as_dict(getattr(run, name)) for name in _PARTS},
+        run.method.kind: _as_dict(run.method),
+        "evaluation": _as_dict(run.evaluation),
     }
     found["validation"] = found["evaluation"].pop("validation")
     decoder = found[run.method.kind].pop("decoder", None)
@@ -170,17 +170,17 @@ def _unused(run: Run) -> list[str]:
     return [name for name, value in is_used.items() if not value]
 
 
-def _plain(value):
+def _as_dict(value):
     if isinstance(value, Part):
-        arguments = {k: _plain(v) for k, v in value.arguments.items()}
+        arguments = {k: _as_dict(v) for k, v in value.arguments.items()}
         return {"name": value.name, **arguments}
     if dataclasses.is_dataclass(value):
         return {
-            name: _plain(getattr(value, name))
+            name: _as_dict(getattr(value, name))
             for name in field_types(type(value))
         }
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _as_dict(item) for name, item in value.items()}
     return value
 
 

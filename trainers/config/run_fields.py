@@ -3,6 +3,9 @@
 Configs and commands have the same reader. A config is read over nothing: the
 fields that it omits have their default. An override such as `folds.fold=2` is
 the mapping `{"folds": {"fold": Text("2")}}`, read over the run so far.
+
+`name` is the dotted name of a field in configs and messages; `field` is its
+last part, which selects the modules of a part (`PLACES`).
 """
 
 import dataclasses
@@ -57,7 +60,7 @@ _NAMES = {
 }
 
 
-def join(prefix: str, name: str) -> str:
+def config_name(prefix: str, name: str) -> str:
     """Returns the name of a field in configs, commands and messages."""
     full = f"{prefix}.{name}" if prefix else name
     return _NAMES.get(full, full)
@@ -68,10 +71,12 @@ def unknown_field(name: str, known: Iterable[str]) -> ValueError:
     known = sorted(known)
     prefix, _, last = name.rpartition(".")
     near = difflib.get_close_matches(last, known, 1)
-    return ValueError(
+    message = (
         f"unknown field config.{name}; the fields there are {', '.join(known)}"
-        + (f". Did you mean config.{join(prefix, near[0])}?" if near else "")
     )
+    if near:
+        message += f". Did you mean config.{config_name(prefix, near[0])}?"
+    return ValueError(message)
 
 
 def evaluation_kind(name: str) -> type[Evaluation]:
@@ -84,7 +89,7 @@ def evaluation_kind(name: str) -> type[Evaluation]:
     return EVALUATIONS[name]
 
 
-def section(kind: type, values, name: str, old=None):
+def read_section(kind: type, values, name: str, old=None):
     """Makes a dataclass from values by name.
 
     Args:
@@ -107,7 +112,7 @@ def section(kind: type, values, name: str, old=None):
     types = field_types(kind)
     found = {}
     for field, value in values.items():
-        inner = join(name, field)
+        inner = config_name(name, field)
         if field not in types:
             raise unknown_field(inner, types)
         before = getattr(old, field, None)
@@ -117,11 +122,11 @@ def section(kind: type, values, name: str, old=None):
 
 def _value(kind, value, field: str, name: str, old, siblings):
     if kind is Part:
-        return part(value, field, name, old)
+        return read_part(value, field, name, old)
     if dataclasses.is_dataclass(kind):
-        return section(kind, value, name, old)
+        return read_section(kind, value, name, old)
     if typing.get_origin(kind) is not Mapping:
-        return _plain(value, field_type(type_text(kind)), name, siblings)
+        return _read_value(value, field_type(type_text(kind)), name, siblings)
     _, inner = typing.get_args(kind)
     old = old or {}
     known = old or ("NAME",)
@@ -129,12 +134,12 @@ def _value(kind, value, field: str, name: str, old, siblings):
         known = map(".".join, itertools.product(known, field_types(inner)))
     _require_section(value, name, known)
     return dict(old) | {
-        key: _value(inner, item, key, join(name, key), old.get(key), old)
+        key: _value(inner, item, key, config_name(name, key), old.get(key), old)
         for key, item in value.items()
     }
 
 
-def _plain(value, wanted: FieldType, name: str, siblings):
+def _read_value(value, wanted: FieldType, name: str, siblings):
     """Converts the value of a field that is not a section."""
     if isinstance(value, Text):
         return parsed(str(value), wanted, name)
@@ -156,7 +161,7 @@ def _path(value) -> list[str] | None:
     return path if isinstance(value, Text) else None
 
 
-def part(values, field: str, name: str, old: Part | None = None) -> Part:
+def read_part(values, field: str, name: str, old: Part | None = None) -> Part:
     """Makes a `Part` from a name and arguments.
 
     Args:
@@ -173,8 +178,8 @@ def part(values, field: str, name: str, old: Part | None = None) -> Part:
     known = ("name", *found.arguments)
     _require_section(values, name, known)
     if "name" in values:
-        inner = join(name, "name")
-        text = _plain(values["name"], FieldType(("str",)), inner, known)
+        inner = config_name(name, "name")
+        text = _read_value(values["name"], FieldType(("str",)), inner, known)
         if isinstance(values["name"], Text):
             found = _renamed(found, text, field)
         else:
@@ -189,7 +194,7 @@ def part(values, field: str, name: str, old: Part | None = None) -> Part:
 
 def _argument(of: Part, field: str, argument: str, value, name: str):
     """Converts an argument of a part."""
-    inner, is_override = join(name, argument), _path(value) is not None
+    inner, is_override = config_name(name, argument), _path(value) is not None
     if is_override and not of.name:
         raise ValueError(
             f"config.{name} has no name yet; set config.{name}.name first"
@@ -198,12 +203,12 @@ def _argument(of: Part, field: str, argument: str, value, name: str):
     old = of.arguments.get(argument)
     if isinstance(value, Mapping) and argument in PLACES:
         old = old if isinstance(old, Part) else None
-        return part(value, argument, inner, old)
+        return read_part(value, argument, inner, old)
     if not wanted.kinds and isinstance(old, Part):
         _require_section(value, inner, ("name", *old.arguments))
     elif not wanted.kinds:
         wanted = type_of_value(old)
-    return _plain(value, wanted, inner, of.arguments)
+    return _read_value(value, wanted, inner, of.arguments)
 
 
 def _argument_type(

@@ -14,8 +14,8 @@ from trainers.config.places import PLACES
 from trainers.config.places import place_of
 from trainers.config.run import Part
 from trainers.config.run import Run
+from trainers.config.run_fields import config_name
 from trainers.config.run_fields import field_types
-from trainers.config.run_fields import join
 from trainers.config.run_fields import type_text
 from trainers.config.signatures import REQUIRED
 from trainers.config.signatures import settable
@@ -51,7 +51,7 @@ def help_of_run(recipe: str, run: Run) -> str:
             prefix = place_of(section, field.name)
             lines = lines_of_part(section, field.name, prefix, "")
         else:
-            lines = lines_of_section(section, join("", field.name))
+            lines = lines_of_section(section, config_name("", field.name))
         texts += [_text(line) for line in lines]
     return "\n".join(
         text if text.startswith(" ") else f"\n{textwrap.fill(text, 79)}\n"
@@ -76,7 +76,7 @@ def lines_of_section(section, prefix: str) -> Iterator[Line]:
     types = field_types(type(section))
     for field in dataclasses.fields(section):
         value, help = getattr(section, field.name), field.metadata["help"]
-        name = join(prefix, field.name)
+        name = config_name(prefix, field.name)
         if isinstance(value, Part):
             yield from lines_of_part(value, field.name, name, help)
         elif dataclasses.is_dataclass(value):
@@ -91,9 +91,11 @@ def _lines_of_mapping(values: Mapping, name: str, help: str) -> Iterator[Line]:
     yield Line(f"{name}.NAME", "", "section", help)
     for key, value in values.items():
         if dataclasses.is_dataclass(value):
-            yield from lines_of_section(value, join(name, key))
+            yield from lines_of_section(value, config_name(name, key))
         else:
-            yield Line(join(name, key), value, type(value).__name__, help)
+            yield Line(
+                config_name(name, key), value, type(value).__name__, help
+            )
 
 
 def lines_of_part(
@@ -104,13 +106,13 @@ def lines_of_part(
     text = help or (
         f"What it is: a name in {' or '.join(modules)}, or FILE.py:NAME."
     )
-    yield Line(join(prefix, "name"), part.name, "str", text)
+    yield Line(config_name(prefix, "name"), part.name, "str", text)
     found = settable(modules, part.name)
     arguments = found.arguments if found else {}
     for name in {**arguments, **part.arguments}:
         wanted, default, help = arguments.get(name, ((), REQUIRED, ""))
         value = part.arguments.get(name, default)
-        inner = join(prefix, name)
+        inner = config_name(prefix, name)
         if isinstance(value, Part):
             yield from lines_of_part(value, name, inner, help)
         else:
