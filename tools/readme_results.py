@@ -57,9 +57,9 @@ VERIFIED = {
 SPRITES = "sprites/all_frames"
 LEGEND = (
     "Below, p compares the two numbers that we measured, over folds of the "
-    "data or seeds; with one seed over test episodes, which says nothing about "
-    "another training. The F-statistic and triplet loss did not have equal "
-    "budgets ([words](docs/index.md#words))."
+    "data or seeds. With one seed, p is over test episodes, and says nothing "
+    "about another training. The F-statistic and triplet loss did not have "
+    "equal budgets. [What the words mean](docs/index.md#words)."
 )
 
 
@@ -181,7 +181,7 @@ def _accuracy(
         f"| stochastic prototypes | accuracy, {data}, {len(cells)} tasks "
         f"| {ours:.1f} % | {100 * statistics.fmean(published.values()):.1f} %, "
         f"published; {theirs:.1f} %, our prototypical networks | "
-        f"{_p(test)}, {_seeds(len(means))} |"
+        f"{_p(test)}, {_seeds(len(means))}{' of both' * (len(means) > 1)} |"
     )
 
 

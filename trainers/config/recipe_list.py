@@ -63,7 +63,10 @@ def _folders(results: pathlib.Path) -> dict[str, set[str]]:
     """
     found = {}
     for file in results.rglob("*.json"):
-        contents = json.loads(file.read_bytes())
+        try:
+            contents = json.loads(file.read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{file} is damaged: {error}") from error
         if isinstance(contents, dict) and "recipe" in contents:
             folder = file.relative_to(results).parts[0]
             found.setdefault(contents["recipe"], set()).add(folder)

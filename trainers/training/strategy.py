@@ -81,8 +81,8 @@ def start_one_machine(overrides: list[str]) -> None:
 def require_known(name: str) -> str:
     if name not in STRATEGIES:
         raise ValueError(
-            f"config.strategy={name!r} is unknown; expected one of "
-            f"{', '.join(STRATEGIES)}"
+            f"config.strategy={name!r} is unknown; expected "
+            f"{' or '.join(map(repr, STRATEGIES))}"
         )
     return name
 

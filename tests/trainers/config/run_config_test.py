@@ -200,7 +200,7 @@ def test_another_evaluation_has_its_own_fields():
         ({"dataset": "mnist"}, "received none"),
         (
             {**SMALL, "evaluation": {"name": "retrival"}},
-            "expected one of few_shot, disentanglement, retrieval, verification",
+            "expected one of few_shot, disentanglement, retrieval, ",
         ),
     ],
 )

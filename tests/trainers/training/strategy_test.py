@@ -47,7 +47,7 @@ def test_a_recipe_without_the_field_trains_on_one_device(tmp_path):
     run = load_recipe(TINY)
     assert run.training.strategy == "one"
     with pytest.raises(
-        ValueError, match="'two' is unknown; expected one of one"
+        ValueError, match="'two' is unknown; expected 'one' or 'mirrored'"
     ):
         strategies.is_chief("two")
 
