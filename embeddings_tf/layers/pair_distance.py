@@ -137,7 +137,7 @@ class PairDistance(keras.layers.Layer):
         shapes = (first.shape, second.shape)
         self._require_dim(_checked_dim(shapes))
         first, second = rows_of_one_length(
-            first, second, all_pairs="all_pairs(first, second)"
+            first, second, all_pairs="distance.all_pairs(first, second)"
         )
         weights, rate, seed = self._arguments(training)
         logits = logits_of_pairs(first, second, weights, rate, seed)

@@ -106,7 +106,7 @@ class BetaVAE(OwnLossModel):
         **kwargs,
     ):
         # The encoder casts its inputs: it may need them in float32.
-        super().__init__(autocast=False, **kwargs)
+        super().__init__(**{"autocast": False, **kwargs})
         beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
         _require_pair(encoder, decoder)
         self.encoder = prepare_for_replicas(encoder)

@@ -130,7 +130,7 @@ class EmbeddingModel(UncertainModel):
         **kwargs,
     ):
         # The encoder casts its inputs: it may need them in float32.
-        super().__init__(autocast=False, **kwargs)
+        super().__init__(**{"autocast": False, **kwargs})
         keras_layer("encoder", encoder)
         _require_objective(objective)
         self._is_given = gaussian is not None

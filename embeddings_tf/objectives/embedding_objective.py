@@ -22,8 +22,7 @@ class EmbeddingObjective(keras.layers.Layer):
 
     Subclasses implement `call(y_true, y_pred) -> (batch,)` and
     `build(y_true_shape, y_pred_shape)`. An objective that needs other batches
-    than class-balanced ones also overrides `batch_needs`. An objective whose
-    loss has a KL term has its weight as the attribute `beta`.
+    than class-balanced ones also overrides `batch_needs`.
 
     Raises:
         ValueError: If labels are not class ids, embeddings not real numbers
@@ -41,12 +40,8 @@ class EmbeddingObjective(keras.layers.Layer):
     array([1., 4., 1.], dtype=float32)
     """
 
-    beta = 0.0
-
-    @property
-    def has_divergence(self) -> bool:
-        """Whether the loss has a KL term that pulls variances towards 1."""
-        return self.beta > 0
+    # Whether the loss has a KL term that pulls variances towards 1.
+    has_divergence = False
 
     @property
     def batch_needs(self) -> BatchNeeds:

@@ -101,6 +101,7 @@ class HedgedInstances(MatchObjective):
         super().__init__(dtype=dtype, **kwargs)
         self.num_samples = _checked_num_samples(num_samples)
         self.beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
+        self.has_divergence = self.beta > 0
         self.average = one_of("average", average, ("probability", "loss"))
         self.seed = seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)

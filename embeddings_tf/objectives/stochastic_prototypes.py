@@ -131,6 +131,7 @@ class StochasticPrototypes(EpisodicObjective):
             "noise_transform", noise_transform, (*positive_weight.TRANSFORMS,)
         )
         self.beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
+        self.has_divergence = self.beta > 0
         # XLA has no gradient of a loop over an unknown number of queries.
         self.supports_jit = sampler != "naive"
         self.seed = seed = optional_seed("seed", seed)

@@ -7,7 +7,6 @@ import math
 
 import tensorflow as tf
 
-from embeddings_tf.ops.numerics import finite
 from embeddings_tf.ops.numerics import mean_or_zero
 from embeddings_tf.ops.seed_pair import seed_pair
 from embeddings_tf.ops.tensors import real_floats
@@ -151,12 +150,15 @@ def weighted_divergence(
 ) -> tf.Tensor:
     """Returns `weight` times the mean of `kl_to_standard_normal` over rows.
 
-    The result is 0 without rows, and clipped to the range of the dtype.
+    The result is 0 without rows. It is clipped to the range of the dtype, and
+    its gradient is the gradient before it was clipped.
     """
     # Squares of embeddings above 1e19 overflow float32.
     exact = (tf.cast(part, tf.float64) for part in (mean, variance))
     divergence = weight * mean_or_zero(kl_to_standard_normal(*exact))
-    return finite(divergence, mean.dtype)
+    limits = float(mean.dtype.min), float(mean.dtype.max)
+    clip = tf.grad_pass_through(lambda x: tf.clip_by_value(x, *limits))
+    return tf.cast(clip(divergence), mean.dtype)
 
 
 def posterior(

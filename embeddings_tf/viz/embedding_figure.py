@@ -29,15 +29,16 @@ def embedding_figure(
     Use it to see whether classes separate, whether axes have a meaning, and
     which inputs are uncertain. Points are means. Around a few points of each
     class, an ellipse shows one standard deviation. The label of a class is at
-    its centre. With `seen`, classes seen in training have dots and bold labels,
-    and unseen classes have crosses and boxed labels.
+    its centre, or moved up or down where labels would overlap. With `seen`,
+    classes seen in training have dots and bold labels, and unseen classes have
+    crosses and boxed labels.
 
     Args:
         mean: `(n, dim)`; the first two dimensions are drawn.
         variance: `(n, dim)`, like `mean`, or None for a point embedding
             (without ellipses).
-        labels: `(n,)` class ids, integers or strings, shown at the class
-            centres.
+        labels: `(n,)` class ids, integers or strings, shown near the
+            class centres.
         seen: `(n,)` bool, whether the class was in training. None: all classes
             are drawn alike, as dots.
         factors: From panel titles to `(n,)` small integers or strings, the
@@ -87,7 +88,7 @@ def embedding_figure(
         low, high = _around_ellipses(
             points.mean[shown], points.stddev[shown], low, high
         )
-    margin = 0.06 * (high - low) + 1e-6
+    margin = 0.06 * (high - low) + 1e-6 * np.maximum(1, np.abs(high))
     low, high = low - margin, high + margin
     places = _places_of_names(points, classes, low, high)
     for panel, (name, values) in zip(panels, factors.items(), strict=True):
@@ -223,12 +224,14 @@ def _draw_points(panel, points: _Points, colours) -> None:
 def _places_of_names(points: _Points, classes, low, high) -> np.ndarray:
     """The centres of the classes, moved up or down where names would overlap.
 
-    Names that need more than `_MOVES` moves, as of a collapsed embedding, stay
-    where the last move puts them.
+    Names of more than `_MOST_MOVED` classes stay at the centres, and so do
+    names in a panel without height or width.
     """
     centres = [
         np.median(points.mean[points.labels == c], axis=0) for c in classes
     ]
+    if len(classes) > _MOST_MOVED or not np.all(high > low):
+        return np.array(centres)
     places = (np.array(centres) - low) / (high - low)  # 0 to 1
     widths = _NAME_WIDTH * np.array([1 + len(_short(c)) for c in classes])
     beside = np.abs(places[:, None, 0] - places[:, 0]) < (
@@ -248,6 +251,7 @@ def _places_of_names(points: _Points, classes, low, high) -> np.ndarray:
         places[:, 1] += 0.5 * np.sum(
             direction * np.maximum(overlap, 0) / 2, axis=1
         )
+    places[:, 1] = np.clip(places[:, 1], 0, 1)
     return low + places * (high - low)
 
 
@@ -330,7 +334,7 @@ def _as_integers(values):
 _LONGEST = 24
 # Of the names of classes, in parts of a panel: each character, and a line.
 _NAME_WIDTH, _NAME_HEIGHT = 0.012, 0.032
-_MOVES = 200
+_MOVES, _MOST_MOVED = 200, 200
 _DIGITS = range(10)
 _TEN_COLOURS = (
     "#1f77b4 #ff7f0e #2ca02c #d62728 #9467bd "

@@ -327,7 +327,7 @@ def test_bad_arguments(arguments, message):
         ((5, 0), (5, 0), "one dim of at least 1"),
         ((5, 4), (4,), "two tensors of embeddings"),
         ((5, 4, 1), (5, 4, 1), "two tensors of embeddings"),
-        ((5, 4), (3, 4), "row by row.*5 and 3 rows.*`all_pairs"),
+        ((5, 4), (3, 4), "row by row.*5 and 3 rows.*`distance.all_pairs"),
     ],
 )
 def test_bad_shapes(first, second, message):
@@ -346,7 +346,8 @@ def test_other_lengths_in_a_graph():
     spec = tf.TensorSpec((None, 4), tf.float32)
     score = tf.function(lambda *pair: layer(pair), input_signature=[spec, spec])
     with pytest.raises(
-        tf.errors.InvalidArgumentError, match=r"`all_pairs\(first, second\)`"
+        tf.errors.InvalidArgumentError,
+        match=r"`distance.all_pairs\(first, second\)`",
     ):
         score(embeddings(5), embeddings(3))
 

@@ -441,8 +441,16 @@ def test_embeddings_whose_squares_leave_float32():
 def test_a_divergence_that_leaves_float32():
     packed = random_packed()
     packed[:, :2] *= 1e25
-    value = HedgedInstances(2, beta=1.0, seed=0)(LABELS, packed)
+    packed = tf.constant(packed)
+    with tf.GradientTape() as tape:
+        tape.watch(packed)
+        value = HedgedInstances(2, beta=1.0, seed=0)(LABELS, packed)
+        first = value[0]
     np.testing.assert_array_equal(value, np.finfo("float32").max)
+    # The loss has twice the mean of KL over rows; its derivative is the mean.
+    expected = 2 * packed[:, :2] / len(packed)
+    gradient = tape.gradient(first, packed)[:, :2]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4)
 
 
 def test_pairs_of_two_lengths():

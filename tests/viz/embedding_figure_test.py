@@ -208,3 +208,23 @@ def test_names_of_classes_at_one_place_do_not_overlap():
     assert places["0"] == pytest.approx((0, 0))
     assert places["1"] == pytest.approx((1, 1))
     assert np.mean([places["55"], places["66"]], axis=0) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("place", [0.0, 1e12])
+def test_names_of_a_collapsed_embedding_are_drawn(place):
+    labels = np.arange(40) % 4
+    mean = np.full((40, 2), place)
+    figure = viz.embedding_figure(mean, None, labels, None, {"number": labels})
+    panel = figure.axes[0]
+    positions = np.array([text.get_position() for text in panel.texts])
+    assert np.all(np.isfinite(positions))
+    low, high = panel.get_ylim()
+    assert np.all((low <= positions[:, 1]) & (positions[:, 1] <= high))
+
+
+def test_many_classes_have_their_names_at_the_centres():
+    labels = np.arange(1000)
+    mean = np.zeros((1000, 2))
+    figure = viz.embedding_figure(mean, None, labels, None, {"all": labels % 2})
+    positions = np.array([t.get_position() for t in figure.axes[0].texts])
+    np.testing.assert_array_equal(positions, mean)
