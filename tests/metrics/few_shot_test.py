@@ -175,8 +175,8 @@ class TestErrors:
             ({"num_query": 0}, "num_query"),
             ({"num_episodes": 0}, "num_episodes"),
             ({"num_classes": 0}, "num_classes"),
-            ({"num_classes": 7}, "hold 6 distinct classes"),
-            ({"num_support": 21}, r"expected at least 26"),
+            ({"num_classes": 7}, "classes in `labels`, 6; received 7"),
+            ({"num_support": 21}, "must have at least 26 instances"),
             ({"seed": 0.5}, "seed"),
             ({"query_embeddings": np.zeros((150, 2))}, "shape of `emb"),
             (

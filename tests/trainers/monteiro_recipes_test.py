@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trainers.config import load_recipe
-from trainers.config.load import build
+from trainers.config.build import build
 from trainers.config.load import recipe_names
 from trainers.training.model import build_model
 
