@@ -132,7 +132,7 @@ def without_distribution(num_dims):
 
     from embeddings_tf.ops import f_statistic
 
-    def choice(ratio, *_):
+    def choice(ratio, *_, **__):
         ratio, dims = tf.math.top_k(ratio, num_dims, sorted=False)
         return ratio, ratio, ratio, dims
 

@@ -56,12 +56,15 @@ def run_commands(lines: list[str]) -> None:
 
 
 def run_shell(block: str) -> None:
-    """Runs a block of `python` commands; trainings are short.
+    """Runs commands of `embeddings-tf` and `python`; trainings are short.
 
     Modules run in this process, scripts of the checkout in one of their own.
     """
     for line in block.replace("\\\n", " ").splitlines():
         program, first, *words = shlex.split(line)
+        if program == "embeddings-tf":
+            run_commands([line])
+            continue
         assert program == "python", line
         if first != "-m":
             script = [sys.executable, str(ROOT / first), *words]
