@@ -214,10 +214,10 @@ def _costly_damage(results: list[dict]) -> list[str]:
     from embeddings_tf.datasets.degrade_randomly import TRAINED_KINDS
 
     lines = [
-        "Does an uncertainty rise with the damage that costs accuracy? Over "
-        f"the {len(TRAINED_KINDS)} kinds of damage in training, Spearman's "
-        "correlation of the accuracy that a kind costs with the rank "
-        "correlation of the uncertainty with its strength:",
+        "Does an uncertainty rise with the damage that costs accuracy? Each "
+        f"of the {len(TRAINED_KINDS)} kinds of damage in training costs "
+        "accuracy, and has a rank correlation with the uncertainty. The "
+        "columns have Spearman's correlation of both, over the kinds:",
         "",
         "| data | dim | setting | uncertainty | recall@1 | few-shot |",
         "|---|---:|---|---|---:|---:|",

@@ -36,7 +36,7 @@ class EmbeddingLoss(keras.losses.Loss):
     Raises:
         ValueError: If labels are not class ids, if embeddings are not real
             numbers `(batch, dim)`, if they are Gaussians, or if the lengths
-            differ.
+            differ; if a subclass has no `call`.
 
     Example:
 
@@ -51,6 +51,13 @@ class EmbeddingLoss(keras.losses.Loss):
     def batch_needs(self) -> BatchNeeds:
         """The rows and classes that a batch must have to train this loss."""
         return PAIRS
+
+    def call(self, y_true, y_pred):
+        raise ValueError(
+            f"{type(self).__name__} has no `call`. Write "
+            "`call(self, y_true, y_pred)` in a subclass of EmbeddingLoss; "
+            "it returns one value per row."
+        )
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         gaussian.require_points(y_pred)

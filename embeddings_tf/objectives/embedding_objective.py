@@ -26,7 +26,8 @@ class EmbeddingObjective(keras.layers.Layer):
 
     Raises:
         ValueError: If labels are not class ids, embeddings not real numbers
-            `(batch, dim)`, or their lengths differ.
+            `(batch, dim)`, or their lengths differ; if a subclass has no
+            `call`.
 
     Example:
 
@@ -47,6 +48,13 @@ class EmbeddingObjective(keras.layers.Layer):
     def batch_needs(self) -> BatchNeeds:
         """The rows and classes that a batch needs to train this objective."""
         return PAIRS
+
+    def call(self, y_true, y_pred):
+        raise ValueError(
+            f"{type(self).__name__} has no `call`. Write "
+            "`call(self, y_true, y_pred)` in a subclass of EmbeddingObjective; "
+            "it returns one value per row."
+        )
 
     def __call__(self, y_true, y_pred, **kwargs):
         labels, embeddings = labelled_batch(y_true, y_pred)

@@ -131,7 +131,7 @@ class _LogOfMean:
 
 
 class _MeanOfLogs:
-    """Sums `log(sigmoid(logit))`; its methods are those of `_LogOfMean`."""
+    """Sums `log(sigmoid(logit))`; it has the methods of `_LogOfMean`."""
 
     @staticmethod
     def start(zeros) -> tuple:

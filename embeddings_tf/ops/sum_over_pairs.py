@@ -270,7 +270,7 @@ class _Cosine:
 
 
 class _Euclidean:
-    """Euclidean distances, or squares; its methods are those of `_Cosine`.
+    """Euclidean distances, or squares; it has the methods of `_Cosine`.
 
     origin: Rows whose differences are the distances, `(batch, dim)`.
     """

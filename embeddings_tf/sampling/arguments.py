@@ -56,7 +56,7 @@ def check_instances(
         table: The examples of each class.
         needed: The number of examples.
         what: The argument that needs them, with its value.
-        remedy: What the user can do.
+        remedy: How to mend it, a sentence of the message.
         where: Start of the message.
     """
     few = np.flatnonzero(table.counts < needed)

@@ -17,7 +17,7 @@ class ClassTable(NamedTuple):
 
 
 def class_table(labels: np.ndarray) -> ClassTable:
-    """Sorts the examples by class, and counts those of each class."""
+    """Sorts the examples by class, and counts the examples of each class."""
     low, high = labels.min(), labels.max()
     if int(high) - int(low) < 2**31:
         # A stable sort of label and place as one number, ten times as fast.

@@ -332,9 +332,10 @@ def _as_integers(values):
 
 
 _LONGEST = 24
-# Of the names of classes, in parts of a panel: each character, and a line.
+# Width of a character and height of a line, as shares of a panel.
 _NAME_WIDTH, _NAME_HEIGHT = 0.012, 0.032
-_MOVES, _MOST_MOVED = 200, 200
+_MOVES = 200
+_MOST_MOVED = 200  # classes
 _DIGITS = range(10)
 _TEN_COLOURS = (
     "#1f77b4 #ff7f0e #2ca02c #d62728 #9467bd "

@@ -158,3 +158,11 @@ def test_bad_labels_in_fit():
         model.fit(x, np.arange(4.0), verbose=0)
     model.compile("sgd", loss=losses.TripletLoss())
     model.fit(x, np.array([0.0, 0.0, 1.0, 1.0]), verbose=0)
+
+
+def test_a_loss_without_call_is_named():
+    class Nothing(losses.EmbeddingLoss):
+        pass
+
+    with pytest.raises(ValueError, match="Nothing has no `call`"):
+        Nothing()([0, 1], np.ones((2, 3), "float32"))

@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 from scipy import special
 
+from embeddings_tf import objectives
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import FewShotClassifier
@@ -227,3 +228,12 @@ def test_its_weights_start_another_training(model, objective_class, tmp_path):
         other.predict(x, verbose=0), model.predict(x, verbose=0)
     )
     assert float(other.objective.scale) == 1
+
+
+def test_an_objective_without_call_is_named():
+    class Nothing(objectives.EmbeddingObjective):
+        def build(self, y_true_shape, y_pred_shape):
+            pass
+
+    with pytest.raises(ValueError, match="Nothing has no `call`"):
+        Nothing()([0, 1], np.ones((2, 3), "float32"))

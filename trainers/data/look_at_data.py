@@ -24,12 +24,12 @@ NUM_FOLDS = 5
 
 @dataclasses.dataclass(frozen=True)
 class DataSummary:
-    """What the recipe of a goal depends on.
+    """The properties of a data set that decide the recipe of a goal.
 
     counts: Numbers of examples per class in `train`, `validation` and `test`.
     num_factors: Number of labels of an example.
     is_read_later: Whether the examples are images that are read when needed.
-    about: What the examples are, to be printed.
+    about: Kind and size of the examples, in words.
     encoder: Section `encoder` of a recipe for such examples, without `dim`.
     sections: Other sections of the recipe: features, sizes, and the division.
     """
@@ -126,7 +126,7 @@ def _labels(run: Run, split: str) -> np.ndarray | None:
 
 
 def _kind(x, dataset: str) -> tuple[str, dict, dict]:
-    """What the examples are, an encoder, and other sections of the recipe."""
+    """Returns kind and size in words, an encoder, and other sections."""
     if isinstance(x, datasets.Utterances) and x.sample_rate:
         return _recordings(x)
     if isinstance(x, datasets.Images):

@@ -178,7 +178,7 @@ ABOUT = {
     prototypical: "Prototypical networks",
     full_covariance: "Stochastic prototypes with full covariance",
 }
-# Of each method: supports, dimensions, whether some images are corrupted.
+# By method and name: supports, dimensions, whether some images are corrupted.
 FEW_SHOT = {
     stochastic_prototypes: {
         "omniglot_1_shot_dim_2_stochastic_prototypes": (1, 2, False),
