@@ -570,7 +570,12 @@ LAYERS = [
     ),
     Layer(
         partial(layers.UncertaintyHead, (8,)),
-        arguments={"dropout": 0.1, "num_samples": 4, "seed": 3},
+        arguments={
+            "dropout": 0.1,
+            "novelty_weight": 0.5,
+            "num_samples": 4,
+            "seed": 3,
+        },
     ),
     Layer(
         partial(layers.AdditiveMargin, num_classes=3),

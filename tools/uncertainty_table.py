@@ -51,6 +51,11 @@ UNNAMED = (
 )
 # An objective of the study replaces the recipe's, with a seed of its own.
 OWN_OBJECTIVE = ("objective.name", "objective.seed")
+# Changes with a name that says more than the value.
+SAID = {
+    ("uncertainty.name", ""): "without_head",
+    ("uncertainty.novelty_weight", "0.0"): "without_penalty",
+}
 SOURCES = {"head": "head", "variance": "predicted variance"}
 # Condition, measure, and its aim: at least this value.
 AIMS = (
@@ -120,7 +125,7 @@ def name_of(run: dict) -> str:
 def settings_of(run: dict) -> list[str]:
     """Returns `field=value` for each changed field that names a run.
 
-    A run without an `UncertaintyHead` has `without_head`.
+    Some have another name, in SAID.
     """
     recipe, config = run["recipe"], run["config"]
     fields = flat(recipe_fields(load_recipe(recipe)))
@@ -132,9 +137,8 @@ def settings_of(run: dict) -> list[str]:
         and not _is_usual(name, value, config)
     } | own_fields(recipe, config)
     return [
-        "without_head"
-        if (name, value) == ("uncertainty.name", "")
-        else f"{_short(name, fields)}={_text(value)}"
+        SAID.get((name, _text(value)))
+        or f"{_short(name, fields)}={_text(value)}"
         for name, value in changed.items()
     ]
 

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import sequence
@@ -29,10 +30,22 @@ class UncertaintyHead(keras.layers.Layer):
     queries by least squares:
 
     ```
-    u(x)   = softplus(network(f(x)))
+    l(x)   = softplus(network(z))        z: f(x), standardised
     target = -ln p(y | x)        by the method's `represent` and `log_prob`
-    v      = mean over rows of (u(x) - target)^2
+    v      = mean over rows of (l(x) - target)^2
     ```
+
+    A network may say anything about inputs unlike those of the training. So a
+    prediction adds a penalty where features are further from their means than
+    in training:
+
+    ```
+    n(x) = ln(mean over features of z^2)
+    u(x) = l(x) + novelty_weight * max(0, (n(x) - E[n]) / sd[n] - 2)
+    ```
+
+    with mean and standard deviation of `n` in training. Few inputs of the
+    kind of the training have a penalty.
 
     Train it on images of varied quality (`datasets.degrade_randomly`): a head
     that saw only clean images can be wrong about damage.
@@ -40,6 +53,8 @@ class UncertaintyHead(keras.layers.Layer):
     Args:
         hidden_units: Units of each hidden layer.
         dropout: Dropout after each hidden layer, in training.
+        novelty_weight: Uncertainty that each further standard deviation of
+            `n` adds, in nats. 0: no penalty, as in heads of earlier versions.
         num_samples: Samples of each query for the target, with objectives that
             sample.
         seed: Seed of these samples; None: from Keras's global seed.
@@ -55,6 +70,9 @@ class UncertaintyHead(keras.layers.Layer):
           prediction
         - [Kirchhof et al., 2023](https://arxiv.org/abs/2307.03810), the
           benchmark that it leads
+        - [Lee et al., 2018](https://arxiv.org/abs/1807.03888), unknown inputs
+          by features of inner layers. The penalty is ours; docs/results/
+          uncertainty.md has its measurements.
 
     Example:
 
@@ -73,6 +91,7 @@ class UncertaintyHead(keras.layers.Layer):
         hidden_units: tuple[int, ...] = (256,),
         *,
         dropout: float = 0.3,
+        novelty_weight: float = 0.2,
         num_samples: int = 20,
         seed: int | None = None,
         dtype="float32",
@@ -84,12 +103,20 @@ class UncertaintyHead(keras.layers.Layer):
             for units in sequence("hidden_units", hidden_units)
         )
         self.dropout = share("dropout", dropout)
+        self.novelty_weight = number_at_least(
+            "novelty_weight", novelty_weight, 0
+        )
         self.num_samples = positive_integer("num_samples", num_samples)
         self.seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(self.seed)
         self.standardize = keras.layers.BatchNormalization(
             center=False, scale=False, dtype=dtype
         )
+        self.novelty = None
+        if self.novelty_weight:
+            self.novelty = keras.layers.BatchNormalization(
+                center=False, scale=False, dtype=dtype
+            )
         self.hidden = [
             keras.layers.Dense(units, "relu", dtype=dtype)
             for units in self.hidden_units
@@ -103,6 +130,8 @@ class UncertaintyHead(keras.layers.Layer):
     def build(self, input_shape):
         self.num_features = input_shape[-1]
         self.standardize.build(input_shape)
+        if self.novelty is not None:
+            self.novelty.build((None, 1))
         shape = tuple(input_shape)
         for layer in (*self.hidden, self.last):
             layer.build(shape)
@@ -110,12 +139,28 @@ class UncertaintyHead(keras.layers.Layer):
 
     def call(self, features, training=None):
         x = real_floats("Features", features, self.compute_dtype)
+        standardized = self.standardize(x, training=training)
+        penalty = self._penalty(x, training)
         # Bounded, since damage that training did not contain moves features
         # far beyond their usual range.
-        x = tf.tanh(self.standardize(x, training=training) / 2)
+        x = tf.tanh(standardized / 2)
         for layer in self.hidden:
             x = self.drop(layer(x), training=training)
-        return tf.nn.softplus(self.last(x)[:, 0])
+        return tf.nn.softplus(self.last(x)[:, 0]) + penalty
+
+    def _penalty(self, features, training) -> tf.Tensor:
+        """Returns what unusual features add, `(batch,)`; 0 in training."""
+        if self.novelty is None:
+            return tf.zeros((), self.compute_dtype)
+        # As in a prediction, so that its mean is that of predictions.
+        x = self.standardize(features, training=False)
+        squares = tf.square(tf.clip_by_value(x, -1e9, 1e9))
+        far = tf.reduce_sum(squares, axis=-1) / max(self.num_features, 1)
+        novelty = tf.math.log(tf.maximum(far, 1e-6))[:, tf.newaxis]
+        deviations = self.novelty(novelty, training=training)[:, 0]
+        if training:
+            return tf.zeros_like(deviations)
+        return self.novelty_weight * tf.nn.relu(deviations - 2)
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0],)
@@ -129,6 +174,12 @@ class UncertaintyHead(keras.layers.Layer):
             **super().get_config(),
             "hidden_units": self.hidden_units,
             "dropout": self.dropout,
+            "novelty_weight": self.novelty_weight,
             "num_samples": self.num_samples,
             "seed": self.seed,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        # Heads of earlier versions have no penalty.
+        return super().from_config({"novelty_weight": 0.0, **config})

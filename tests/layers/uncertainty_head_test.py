@@ -16,12 +16,62 @@ def test_value_by_hand():
     head.standardize.set_weights([mean, variance])
     head.hidden[0].set_weights([kernel, bias])
     head.last.set_weights([last, last_bias])
-    x = np.tanh((features - mean) / np.sqrt(variance + 1e-3) / 2)
+    head.novelty.set_weights(np.array([[0.1], [0.2]]))
+    standardized = (features - mean) / np.sqrt(variance + 1e-3)
+    x = np.tanh(standardized / 2)
     x = np.maximum(x @ kernel + bias, 0) @ last + last_bias
-    expected = np.log1p(np.exp(x[:, 0]))
+    novelty = np.log(np.mean(standardized**2, axis=1))
+    penalty = np.maximum((novelty - 0.1) / np.sqrt(0.2 + 1e-3) - 2, 0)
+    assert (penalty > 0).any() and (penalty == 0).any()
+    expected = np.log1p(np.exp(x[:, 0])) + 0.2 * penalty
     np.testing.assert_allclose(head(features), expected, rtol=1e-4)
     # One value for each row, whatever the other rows are.
     np.testing.assert_allclose(head(features[:3]), expected[:3], rtol=1e-4)
+
+
+def trained_head(rng, **arguments):
+    """A head that saw many batches of standard normal features."""
+    head = UncertaintyHead((4,), dropout=0.0, seed=0, **arguments)
+    for _ in range(600):
+        head(rng.normal(size=(50, 20)).astype("float32"), training=True)
+    return head
+
+
+def test_only_features_unlike_those_of_training_have_a_penalty():
+    rng = np.random.default_rng(0)
+    head = trained_head(rng)
+    without = UncertaintyHead((4,), dropout=0.0, novelty_weight=0.0)
+    without.build((None, 20))
+    for copy, layer in zip(
+        (without.standardize, *without.hidden, without.last),
+        (head.standardize, *head.hidden, head.last),
+        strict=True,
+    ):
+        copy.set_weights(layer.get_weights())
+    usual = rng.normal(size=(1000, 20)).astype("float32")
+    unusual = 3 * usual
+    penalty = head(usual) - without(usual)
+    assert np.mean(penalty.numpy() > 0) < 0.03
+    # ln 9 larger; ln of chi-squared / 20 has a deviation of about .32.
+    added = np.mean(head(unusual) - without(unusual))
+    assert added == pytest.approx(0.2 * (np.log(9) / 0.324 - 2), rel=0.1)
+    # The network learns the loss alone.
+    np.testing.assert_allclose(
+        head(usual[:5], training=True),
+        without(usual[:5], training=True),
+        rtol=1e-5,
+    )
+
+
+def test_a_head_of_an_earlier_version_has_no_penalty():
+    config = UncertaintyHead((4,)).get_config()
+    config.pop("novelty_weight")
+    head = UncertaintyHead.from_config(config)
+    assert head.novelty_weight == 0
+    head.build((None, 3))
+    assert len(head.weights) == 6
+    features = np.array([[1e3, -1e3, 0]], "float32")
+    assert head(features).shape == (1,)
 
 
 def test_extreme_features_stay_finite():
@@ -42,6 +92,8 @@ def test_config_round_trip():
     [
         ({"hidden_units": 8}, "`hidden_units` must be a sequence"),
         ({"hidden_units": (0,)}, "`hidden_units` must be an integer"),
+        ({"novelty_weight": -0.1}, "`novelty_weight` must be a finite number"),
+        ({"novelty_weight": np.nan}, "`novelty_weight` must be a finite numb"),
         ({"num_samples": 0}, "`num_samples` must be an integer"),
         ({"seed": -1}, "`seed` must be an integer"),
     ],

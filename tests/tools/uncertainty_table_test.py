@@ -36,7 +36,7 @@ def test_the_guide_repeats_numbers_of_the_table():
     for data, dim, setting, number, hidden, blur, _, clean, *_ in rows:
         cells = [float(c.split(",")[0]) for c in (hidden, blur, clean)]
         of_row.setdefault((data, dim, setting, number), cells)
-    setting = "stochastic prototypes, 1,000 steps"
+    setting = "stochastic prototypes, 1,000 steps, without_penalty"
     guide = _rows(head_cost.PAGE.read_text(), "| data | dimensions | number ")
     assert len(guide) == 7
     for data, dim, number, *cells in guide:

@@ -23,6 +23,10 @@ PLACE_FIELDS = {
     "manual_dir": "",
     "strategy": "one",
 }
+# Values of runs without these fields, by section, where the default is another.
+OLDER_VALUES = {
+    "uncertainty": {"name": "UncertaintyHead", "novelty_weight": 0.0},
+}
 
 
 def write_atomically(path: pathlib.Path, data: bytes | str) -> None:
@@ -357,9 +361,14 @@ def resolved(config: dict) -> dict:
     """Returns a config with every field, as JSON would return it.
 
     Fields that the config omits, such as new fields in an older run, have
-    their default. The section `search` of a search's config stays unchanged.
+    their default, or the value of older runs if that is another. The section
+    `search` of a search's config stays unchanged.
     """
     rest = {n: value for n, value in config.items() if n != "search"}
+    for section, older in OLDER_VALUES.items():
+        part = rest.get(section) or {}
+        if part.get("name") == older["name"]:
+            rest[section] = {**older, **part}
     found = as_json(run_from_config(rest))
     return found | {n: v for n, v in config.items() if n == "search"}
 

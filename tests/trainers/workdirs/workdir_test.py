@@ -48,6 +48,17 @@ def test_the_place_of_the_data_may_change(tmp_path):
     workdir.claim(tmp_path, "first", config(data_dir="elsewhere"))
 
 
+def test_heads_of_older_runs_have_no_penalty():
+    head = {"name": "UncertaintyHead", "dropout": 0.1}
+    found = workdir.resolved(workdir.as_json(config(uncertainty=head)))
+    assert found["uncertainty"]["novelty_weight"] > 0
+    del found["uncertainty"]["novelty_weight"]
+    older = workdir.resolved(found)["uncertainty"]
+    assert older["novelty_weight"] == 0
+    assert older["dropout"] == 0.1
+    assert workdir.resolved({"loss": {"name": "TripletLoss"}})
+
+
 def test_older_runs_get_the_default_of_a_new_field(tmp_path):
     workdir.claim(tmp_path, "first", config())
     file = tmp_path / "config.json"
