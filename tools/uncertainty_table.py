@@ -66,9 +66,9 @@ AIMS = (
     ("corrupt", "recall_auroc", 0.68),
 )
 HEAD = (
-    "| data | dim | setting | uncertainty | rank: rectangle | blur | noise | "
-    "R-AUROC: clean | rectangle | aims met | AURC: clean | share "
-    "| variation |\n|---|---:|---|---|" + "---:|" * 9
+    "| data | dim | setting | uncertainty | rank: rectangle | occlusion "
+    "| blur | noise | R-AUROC: clean | rectangle | aims met | AURC: clean "
+    "| share | variation |\n|---|---:|---|---|" + "---:|" * 10
 )
 
 
@@ -275,6 +275,9 @@ def _row(run: dict, source: str) -> str:
         value = test[condition][source][measure]
         missed = "" if _is_met(value, aim) else ", missed"
         cells.append(_number(value) + missed)
+    # A rectangle over any share of the image; no aim.
+    any_share = test.get("occlusion", {}).get(source, {})
+    cells.insert(1, _number(any_share.get("rank_correlation")))
     cells.append(f"{len(met(run, source))} of {len(AIMS)}")
     cells += [
         _number(test["clean"][source]["area_under_risk_coverage"]),

@@ -33,7 +33,7 @@ def test_the_guide_repeats_numbers_of_the_table():
     head = "| data | dim | setting | uncertainty | rank: rectangle "
     rows = _rows(uncertainty_table.PAGE.read_text(), head)
     of_row = {}
-    for data, dim, setting, number, hidden, blur, _, clean, *_ in rows:
+    for data, dim, setting, number, hidden, _, blur, _, clean, *_ in rows:
         cells = [float(c.split(",")[0]) for c in (hidden, blur, clean)]
         of_row.setdefault((data, dim, setting, number), cells)
     setting = "stochastic prototypes, 1,000 steps, without_penalty"
@@ -87,6 +87,7 @@ def test_a_row_of_each_uncertainty():
                     for name, ranks in {
                         "clean": (0, 0),
                         "corrupt": (0.51, 0.12),
+                        "occlusion": (0.81, -0.61),
                         "blur": (0.41, 0.22),
                         "noise": (0.31, -0.32),
                     }.items()
@@ -99,11 +100,11 @@ def test_a_row_of_each_uncertainty():
         "num_classes=60, seed 1 |"
     )
     assert uncertainty_table._row(run, "head") == (
-        f"{name} head | 0.510 | 0.410 | 0.310 | 0.600, missed | 0.600, missed "
+        f"{name} head | 0.510 | 0.810 | 0.410 | 0.310 | 0.600, missed | 0.600, missed "
         "| 3 of 5 | 0.400 |  | 0.300 |"
     )
     assert uncertainty_table._row(run, "variance") == (
-        f"{name} predicted variance | 0.120, missed | 0.220, missed | -0.320, "
+        f"{name} predicted variance | 0.120, missed | -0.610 | 0.220, missed | -0.320, "
         "missed | 0.600, missed | 0.600, missed | 0 of 5 | 0.400 | 0.125 | "
         "0.300 |"
     )
