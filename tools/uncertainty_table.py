@@ -9,6 +9,7 @@ A FOLDER is a workdir. The script first copies its numbers to
 import json
 import pathlib
 
+from tools import damage_figure
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
@@ -65,6 +66,8 @@ AIMS = (
     ("clean", "recall_auroc", 0.62),
     ("corrupt", "recall_auroc", 0.68),
 )
+# Runs of the figure: the ending of their recipes, and their steps.
+DRAWN = "_dim_64_stochastic_prototypes", 1500
 HEAD = (
     "| data | dim | setting | uncertainty | rank: rectangle | occlusion "
     "| blur | noise | R-AUROC: clean | rectangle | aims met | AURC: clean "
@@ -332,6 +335,35 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
+def figures(results: list[dict]) -> dict:
+    """Returns the figure by the name of its file; none without its runs."""
+    from embeddings_tf.datasets.degrade import KINDS
+    from embeddings_tf.datasets.degrade_randomly import TRAINED_KINDS
+
+    panels: dict[str, dict] = {}
+    ending, steps = DRAWN
+    for run in results:
+        if not run["recipe"].endswith(ending):
+            continue
+        if run["training"]["steps"] == steps:
+            data = row_name(run).partition(" | ")[0]
+            setting = " ".join(settings_of(run))
+            panels.setdefault(data, {}).setdefault(setting, []).append(run)
+    panels = {
+        f"{data}, 64 dimensions, {len(runs[''])} seeds": {
+            "head": (runs[""], "head"),
+            "head without the penalty": (runs["without_penalty"], "head"),
+            "predicted variance": (runs[""], "variance"),
+        }
+        for data, runs in panels.items()
+        if "" in runs and "without_penalty" in runs
+    }
+    unseen = tuple(kind for kind in KINDS if kind not in TRAINED_KINDS)
+    if not panels:
+        return {}
+    return {"uncertainty_damage": damage_figure.figure(panels, unseen)}
+
+
 def load() -> list[dict]:
     """Returns the contents of all result files."""
     return [*kept_results(RESULTS).values()]
@@ -345,6 +377,7 @@ def main() -> None:
         PAGE,
         (BEGIN, END),
         table,
+        figures,
     )
 
 

@@ -35,9 +35,9 @@ class UncertaintyHead(keras.layers.Layer):
     v      = mean over rows of (l(x) - target)^2
     ```
 
-    A network may say anything about inputs unlike those of the training. So a
-    prediction adds a penalty where features are further from their means than
-    in training:
+    A network can predict anything for inputs that differ from its training
+    inputs. So a prediction adds a penalty where features are further from
+    their means than in training:
 
     ```
     n(x) = ln(mean over features of z^2)
@@ -152,7 +152,7 @@ class UncertaintyHead(keras.layers.Layer):
         """Returns what unusual features add, `(batch,)`; 0 in training."""
         if self.novelty is None:
             return tf.zeros((), self.compute_dtype)
-        # As in a prediction, so that its mean is that of predictions.
+        # In training too, so that `novelty` learns the scale of predictions.
         x = self.standardize(features, training=False)
         squares = tf.square(tf.clip_by_value(x, -1e9, 1e9))
         far = tf.reduce_sum(squares, axis=-1) / max(self.num_features, 1)

@@ -17,6 +17,7 @@ from tools import prototype_planes
 from tools import samplers_study
 from tools import trust_study
 from tools import trust_table
+from tools import uncertainty_table
 from tools import verification_figures
 from tools import verification_results
 from tools import watching_pictures
@@ -44,6 +45,7 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
         (colour_orientation_table.figures, colour_orientation_table.load()),
         (samplers_study.figures, samplers_study.load()),
         (method_bars.figures, method_bars.load()),
+        (uncertainty_table.figures, uncertainty_table.load()),
         (comparison_table.figures, comparison_table.load()),
     ):
         drawn |= set(draw(results))

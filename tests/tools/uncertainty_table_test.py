@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import head_cost
 from benchmarks._side_by_side import load
+from tools import damage_figure
 from tools import uncertainty_table
 from tools.generated_text import read_between
 from tools.rerun_command import rerun_command
@@ -100,13 +101,13 @@ def test_a_row_of_each_uncertainty():
         "num_classes=60, seed 1 |"
     )
     assert uncertainty_table._row(run, "head") == (
-        f"{name} head | 0.510 | 0.810 | 0.410 | 0.310 | 0.600, missed | 0.600, missed "
-        "| 3 of 5 | 0.400 |  | 0.300 |"
+        f"{name} head | 0.510 | 0.810 | 0.410 | 0.310 | 0.600, missed "
+        "| 0.600, missed | 3 of 5 | 0.400 |  | 0.300 |"
     )
     assert uncertainty_table._row(run, "variance") == (
-        f"{name} predicted variance | 0.120, missed | -0.610 | 0.220, missed | -0.320, "
-        "missed | 0.600, missed | 0.600, missed | 0 of 5 | 0.400 | 0.125 | "
-        "0.300 |"
+        f"{name} predicted variance | 0.120, missed | -0.610 | 0.220, missed "
+        "| -0.320, missed | 0.600, missed | 0.600, missed | 0 of 5 | 0.400 "
+        "| 0.125 | 0.300 |"
     )
     run["evaluation"]["test"]["clean"]["variance"]["recall_auroc"] = 0.7
     run["evaluation"]["test"]["blur"]["variance"]["rank_correlation"] = None
@@ -258,3 +259,24 @@ def test_an_objective_of_the_study():
     wanted = f"--config.objective.name={name} --config.objective.beta=0.1 --"
     assert wanted in command
     assert command.count("beta") == 1
+
+
+def test_the_figure_shows_costs_and_ranks_over_seeds():
+    def run(accuracy, rank):
+        clean = {"few_shot_accuracy": 0.8, "head": {}}
+        head = {"rank_correlation": rank}
+        noise = {"few_shot_accuracy": accuracy, "head": head}
+        test = {"examples": 3, "clean": clean, "noise": noise}
+        return {"evaluation": {"test": test}}
+
+    runs = [run(0.4, -0.2), run(0.2, 0.4)]
+    found = damage_figure.points(runs, "head")
+    assert list(found) == ["noise"]
+    # Halves and quarters are left: 62.5 % is lost on average.
+    assert found["noise"] == pytest.approx((62.5, 0.1, -0.2, 0.4))
+    figure = damage_figure.figure(
+        {"data": {"head": (runs, "head")}}, ("noise",)
+    )
+    (axes,) = figure.axes
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["noise *, 62 %"]
+    assert axes.lines[0].get_xdata()[0] == pytest.approx(0.1)
