@@ -1,6 +1,8 @@
 """The evaluation of uncertainties, on small digits that are damaged."""
 
+import dataclasses
 import json
+import shutil
 
 import keras
 import numpy as np
@@ -17,6 +19,7 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.objectives import FullCovariancePrototypes
 from tests.datasets.image_folders import write_digits
 from tests.trainers.images import images
+from tools import novelty_weight_study
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
@@ -105,6 +108,29 @@ def test_measures_of_a_trained_run(trained):
     assert 0.05 < found["corrupt"]["mean_strength"] < 0.5
     text = uncertainty.summary(results["evaluation"])
     assert f"{found['blur']['head']['rank_correlation']:.2f}" in text
+
+
+@pytest.mark.slow
+def test_the_study_of_the_penalty_measures_each_weight(
+    trained, tmp_path, monkeypatch
+):
+    workdir = shutil.copytree(trained[1], tmp_path / "run")
+    # After six steps, the penalty has no scale: give it one.
+    model = load_best(workdir)
+    model.uncertainty.novelty.set_weights(np.array([[-5.0], [0.1]]))
+    model.save(workdir / "checkpoints" / "best.keras")
+    monkeypatch.setattr(novelty_weight_study, "WEIGHTS", (0.0, 0.2, 5.0))
+    found = novelty_weight_study.measure(str(workdir))
+    assert [row["novelty_weight"] for row in found] == [0.0, 0.2, 5.0]
+    spreads = [row["noise"]["variation"] for row in found]
+    assert len(set(spreads)) == 3
+    # The model has the usual weight.
+    run = run_of_workdir(workdir)[1]
+    wanted = dataclasses.replace(run.evaluation, splits=("validation",))
+    run = dataclasses.replace(run, evaluation=wanted)
+    usual, _ = uncertainty.evaluate(run, Data(run), model)
+    expected = usual["validation"]["clean"]["head"]
+    assert found[1]["clean"] == pytest.approx(expected)
 
 
 def test_a_training_without_an_uncertainty_is_refused(folder):
