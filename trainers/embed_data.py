@@ -98,11 +98,15 @@ def _columns(trained, found, embeddings) -> dict:
 
     from embeddings_tf.models.method import Method
     from embeddings_tf.ops import gaussian
+    from trainers.measures.embed import head_uncertainty
 
     columns = {"embedding": embeddings}
     if Method(trained.model).is_gaussian:
         mean, variance = gaussian.unpack(tf.convert_to_tensor(embeddings))
         columns = {"embedding": mean.numpy(), "variance": variance.numpy()}
+    uncertainty = head_uncertainty(trained.model, found.x)
+    if uncertainty is not None:
+        columns["uncertainty"] = uncertainty
     if found.labels is not None:
         _, numbers = np.unique(found.labels, return_inverse=True)
         columns |= {"labels": numbers.astype(np.int32), "names": found.labels}

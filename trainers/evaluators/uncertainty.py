@@ -15,6 +15,7 @@ from embeddings_tf.datasets.degrade import KINDS
 from embeddings_tf.models.method import Method
 from trainers.data.examples import rows_of_classes
 from trainers.data.folds import class_ids
+from trainers.measures.embed import head_uncertainty
 from trainers.measures.embed import split_to_embed
 from trainers.measures.episodes import episode_log_prob
 from trainers.measures.occluded import BLOCK
@@ -139,15 +140,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
 
 def uncertainties(model, x, embeddings) -> dict[str, np.ndarray]:
     """Each uncertainty of inputs, `(n,)`, by name."""
-    found = {}
-    if getattr(model, "uncertainty", None) is not None:
-        # Utterances differ in length, so each is a batch.
-        parts = [x]
-        if isinstance(x, datasets.Utterances):
-            parts = [x[number][np.newaxis] for number in range(len(x))]
-        found["head"] = np.concatenate(
-            [model.predict_uncertainty(part) for part in parts]
-        )
+    head = head_uncertainty(model, x, shown=False)
+    found = {} if head is None else {"head": head}
     variances = Method(model).variances(embeddings)
     if variances is not None:
         found["variance"] = variances.numpy().sum(-1)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from embeddings_tf import scoring
+from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from trainers.terminal.progress import Progress
 
@@ -29,3 +30,24 @@ def embed(model, x, shown: bool = True) -> np.ndarray:
     """
     advance = Progress(len(x), "example").advance if shown else None
     return scoring.embed(model, x, batch_size=BLOCK, progress=advance)
+
+
+def head_uncertainty(model, x, shown: bool = True) -> np.ndarray | None:
+    """Uncertainties `(n,)` of the model's `UncertaintyHead`, None without one.
+
+    Shows the progress, unless `shown` is False.
+    """
+    if getattr(model, "uncertainty", None) is None:
+        return None
+    # Utterances differ in length, so each is a batch.
+    if isinstance(x, Utterances):
+        batches = (x[number][np.newaxis] for number in range(len(x)))
+    else:
+        batches = (x[i : i + BLOCK] for i in range(0, len(x), BLOCK))
+    progress = Progress(len(x), "uncertainty") if shown else None
+    found = []
+    for batch in batches:
+        found.append(model.predict_uncertainty(batch))
+        if progress is not None:
+            progress.advance(len(batch))
+    return np.concatenate(found)

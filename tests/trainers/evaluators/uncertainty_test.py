@@ -20,7 +20,9 @@ from embeddings_tf.objectives import FullCovariancePrototypes
 from tests.datasets.image_folders import write_digits
 from tests.trainers.images import images
 from tools import novelty_weight_study
+from trainers import embed_data
 from trainers import evaluate
+from trainers import nearest
 from trainers import train
 from trainers.config import load_recipe
 from trainers.data.data import Data
@@ -108,6 +110,20 @@ def test_measures_of_a_trained_run(trained):
     assert 0.05 < found["corrupt"]["mean_strength"] < 0.5
     text = uncertainty.summary(results["evaluation"])
     assert f"{found['blur']['head']['rank_correlation']:.2f}" in text
+
+
+@pytest.mark.slow
+def test_embed_writes_the_uncertainty_of_each_input(trained, tmp_path):
+    folder, workdir = trained
+    file = tmp_path / "test.npz"
+    words = ["--workdir", str(workdir), "--output", str(file), str(folder)]
+    assert embed_data.main([*words, "--split", "test"]) == 0
+    x, _ = Data(run_of_workdir(workdir)[1]).split("test")
+    expected = load_best(workdir).predict_uncertainty(x[np.arange(len(x))])
+    with np.load(file) as found:
+        np.testing.assert_allclose(found["uncertainty"], expected, rtol=1e-4)
+    words = ["--gallery", str(file), "--workdir", str(workdir), str(folder)]
+    assert nearest.main([*words, "--split", "test"]) == 0
 
 
 @pytest.mark.slow
