@@ -28,7 +28,14 @@ def line(lines, **wanted):
 
 
 def test_the_file_is_up_to_date():
-    assert results_csv.FILE.read_text(encoding="utf-8") == results_csv.text()
+    found = results_csv.FILE.read_text(encoding="utf-8").splitlines()
+    expected = results_csv.text().splitlines()
+    # The whole difference of two long texts takes pytest many minutes.
+    differing = [
+        (a, b) for a, b in zip(found, expected, strict=False) if a != b
+    ]
+    assert not differing[:3]
+    assert len(found) == len(expected)
 
 
 def test_means_over_seeds_then_folds_are_those_of_the_tables(lines):
