@@ -130,12 +130,12 @@ class PairDistance(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs, training=None):
-        first, second = (
+        sides = [
             real_floats("Embeddings", side, self.compute_dtype)
             for side in inputs
-        )
-        shapes = (first.shape, second.shape)
-        self._require_dim(_checked_dim(shapes))
+        ]
+        self._require_dim(_checked_dim([side.shape for side in sides]))
+        first, second = sides
         first, second = rows_of_one_length(
             first, second, all_pairs="distance.all_pairs(first, second)"
         )

@@ -293,14 +293,14 @@ class StochasticPrototypes(EpisodicObjective):
 
     def _prototypes(self, packed, class_ids, num_classes) -> tf.Tensor:
         mean, variance = gaussian.unpack_valid(packed)
-        variance += self.noise_variance
+        variance += tf.cast(self.noise_variance, variance.dtype)
         return gaussian.pack(
             *gaussian.posterior(mean, variance, class_ids, num_classes)
         )
 
     def _class_likelihood(self, prototypes) -> tuple[tf.Tensor, tf.Tensor]:
         mean, variance = gaussian.unpack(prototypes)
-        return mean, variance + self.noise_variance
+        return mean, variance + tf.cast(self.noise_variance, variance.dtype)
 
     def get_config(self):
         return {

@@ -30,17 +30,18 @@ def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
                 "Every class needs at least one support; received none for "
                 f"{count} classes."
             )
+        if values.min() < 0 or values.max() >= count:
+            raise ValueError(
+                f"Support labels must lie in [0, {count}) for {count} classes; "
+                f"received {values.min()} to {values.max()}. Number the "
+                "classes from 0: np.unique(labels, return_inverse=True)[1]."
+            )
         empty = np.setdiff1d(np.arange(count), values)
         if empty.size:
             raise ValueError(
                 f"Every class needs at least one support; {empty.size} of "
                 f"{count} classes have none, the first is {empty[0]}. Give "
                 "supports for it, or number the classes without gaps."
-            )
-        if values.min() < 0 or values.max() >= count:
-            raise ValueError(
-                f"Support labels must lie in [0, {count}); received "
-                f"{values.min()} to {values.max()}."
             )
         return tf.cast(labels, tf.int32)
     counts = tf.math.unsorted_segment_sum(

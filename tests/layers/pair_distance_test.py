@@ -364,3 +364,13 @@ def test_other_dim_than_built_for():
 def test_a_single_tensor():
     with pytest.raises(ValueError, match="two tensors of embeddings"):
         PairDistance(UNITS)(embeddings(5))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_built_layer_refuses_other_than_two_tensors(count):
+    points = np.ones((4, 3), "float32")
+    layer = PairDistance((2,))
+    layer((points, points))
+    inputs = points if count == 1 else (points,) * count
+    with pytest.raises(ValueError, match="compares two tensors"):
+        layer(inputs)

@@ -876,7 +876,7 @@ def test_prototypes_of_one_dimension_are_not_compared_with_each():
         (["a", "b", "c"], "class ids, integers; received the type string"),
         ([0.0, 0.3, 0.6], "not whole numbers"),
         ([[0], [1, 2]], "`labels` must be an array"),
-        ([2**32, 2**32 + 1, 2**32 + 2], "3 of 3 classes have none"),
+        ([2**32, 2**32 + 1, 2**32 + 2], "must lie in .* received 4294967296"),
         ([0, 1], "same number of rows"),
     ],
     ids=["None", "text", "fractions", "ragged", "beyond int32", "fewer"],
@@ -915,3 +915,20 @@ def test_beta_adds_the_divergence_of_all_rows(sampler):
         divergence += (m**2 + v - 1 - np.log(v)) / 2
     expected = plain.numpy() + 0.5 * divergence / 12
     np.testing.assert_allclose(regularised, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_call_takes_double_precision(sampler):
+    found = []
+    for dtype in ("float32", "float64"):
+        objective = StochasticPrototypes(2, sampler=sampler, seed=3)
+        objective.build((None,), (None, 4))
+        packed = random_packed().astype(dtype)
+        found.append(objective.call(INTERLEAVED, packed))
+    # Other noise in the other precision; the posteriors are the same.
+    assert np.isfinite(found[1]).all()
+    represented = [
+        objective.prototypes(random_packed().astype(dtype), INTERLEAVED - 1, 3)
+        for dtype in ("float32", "float64")
+    ]
+    np.testing.assert_allclose(*represented, rtol=1e-5)

@@ -8,8 +8,10 @@ from embeddings_tf.ops import prototypes
 BAD_LABELS = [
     ([0, 2, 2], 3, "1 of 3 classes have none, the first is 1"),
     ([1, 1], 4, "3 of 4 classes have none, the first is 0"),
-    ([0, 1, 2, 3], 3, r"must lie in \[0, 3\); received 0 to 3"),
-    ([0, 1, -1], 2, r"must lie in \[0, 2\); received -1 to 1"),
+    ([0, 1, 2, 3], 3, r"must lie in \[0, 3\) .*received 0 to 3"),
+    ([0, 1, -1], 2, r"must lie in \[0, 2\) .*received -1 to 1"),
+    # A range that does not start at 0 has no gap.
+    ([1, 2, 3], 3, r"must lie in \[0, 3\).*from 0: np.unique"),
     ([], 2, "received none for 2 classes"),
     ([], 0, "`num_classes` must be an integer of at least 1"),
 ]
