@@ -26,6 +26,7 @@ RECIPES = {
     "f_statistic": "sprites_f_statistic",
     "learning_rate": "omniglot_1_shot_dim_2_prototypical",
     "n_digit": "n_digit_2_dim_2_hedged_instances",
+    "omniglot_episodes": "omniglot_5_shot_dim_2_stochastic_prototypes",
     "retrieval": "omniglot_retrieval_lifted_structure",
     "stochastic_prototypes": "n_digit_2_dim_2_stochastic_prototypes",
     "verification": "spoken_digit_learned_distance",
@@ -78,6 +79,12 @@ def test_values_reach_the_fields_that_depend_on_them():
             rate["initial_learning_rate"] == values["optimizer.learning_rate"]
         )
         assert ("decay_rate" in rate) == (values["decay"] == "halving")
+    for values, run in draw("omniglot_episodes", 40):
+        assert run.batches.arguments["num_support"] == 5
+        for name in ("num_classes", "num_query"):
+            assert run.batches.arguments[name] == values[f"batches.{name}"]
+        noise = run.method.arguments["initial_noise_variance"]
+        assert noise == pytest.approx(5 * values["noise_constant"])
     for values, run in draw("an4", 40):
         objective = run.method.arguments
         auxiliary = values["objective.auxiliary"]

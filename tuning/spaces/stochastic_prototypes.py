@@ -31,10 +31,7 @@ def space(hyperparameters, config):
     num_support = hyperparameters.Choice("num_support", [1, 5, 10, 20])
     set_field(config, "batches.num_support", num_support)
     set_field(config, "objective.num_support", num_support)
-    constant = hyperparameters.Choice("noise_constant", [0.001, 0.01, 0.1])
-    config.objective.initial_noise_variance = num_support * constant ** (
-        2 / config.encoder.dim
-    )
+    choose_noise(hyperparameters, config, num_support)
     for sampler, numbers in NUM_SAMPLES.items():
         with hyperparameters.conditional_scope("objective.sampler", [sampler]):
             number = hyperparameters.Choice(f"{sampler}.num_samples", numbers)
@@ -58,3 +55,11 @@ def space(hyperparameters, config):
         "optimizer.learning_rate", 3e-4, 3e-2, sampling="log"
     )
     set_learning_rate(config, rate)
+
+
+def choose_noise(hyperparameters, config, num_support: int) -> None:
+    """Draws the constant of the first noise variance of a class."""
+    constant = hyperparameters.Choice("noise_constant", [0.001, 0.01, 0.1])
+    config.objective.initial_noise_variance = num_support * constant ** (
+        2 / config.encoder.dim
+    )
