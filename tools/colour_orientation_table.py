@@ -17,6 +17,7 @@ from tools.colour_orientation_figures import grid_figure
 from tools.colour_orientation_figures import variance_figure
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
+from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import kept_results
@@ -122,12 +123,11 @@ def table(results: list[dict]) -> str:
             f"variance at their centres | | {cells} |"
         )
     training = [run["training"] for run in results]
-    commits = sorted({t["commit"][:7] for t in training})
     minutes = ", ".join(f"{t['seconds'] / 60:.0f}" for t in training)
     lines += [
         "",
         f"{training[0]['steps']:,} episodes, {minutes} minutes, commit "
-        f"{' '.join(commits)}; {hardware(training)}.",
+        f"{commits(training)}; {hardware(training)}.",
         "",
         "![Shapes between the centres of the classes and their embeddings]"
         f"(../figures/{GRID}.png)",

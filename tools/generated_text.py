@@ -107,6 +107,11 @@ def write_between(page: pathlib.Path, begin: str, end: str, text: str) -> None:
     write_atomically(page, f"{head}{begin}\n{text}\n{end}{tail}")
 
 
+def commits(results: Iterable[dict]) -> str:
+    """Lists the different commits of results."""
+    return " ".join(sorted({result["commit"][:7] for result in results}))
+
+
 def hardware(results: Iterable[dict]) -> str:
     """Lists the different machines of results, with numbers of cores."""
     machines = {

@@ -13,6 +13,7 @@ import statistics
 from tools import n_digit_grid
 from tools.generated_text import NOT_RUN
 from tools.generated_text import collect_folders
+from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
@@ -152,7 +153,7 @@ def table(runs: dict[tuple, list[dict]]) -> str:
             + " | "
             + " ".join(f"{t['seconds'] / 60:.0f}" for t in training)
             + " | "
-            + " ".join(sorted({t["commit"][:7] for t in training}))
+            + commits(training)
             + " |"
         )
     lines += ["", *_axes(found), "", *_trust(found), "", *_choices(runs)]
@@ -193,8 +194,7 @@ def held_out_table(runs: dict[tuple, list[dict]]) -> str:
             + f" | {100 * training['best_value']:.1f} |"
         )
     training = [run["training"] for run in found.values()]
-    commits = " ".join(sorted({t["commit"][:7] for t in training}))
-    lines += ["", f"Commit {commits}; {hardware(training)}."]
+    lines += ["", f"Commit {commits(training)}; {hardware(training)}."]
     kept = kept_results(RESULTS).items()
     ours = {p.stem: run for p, run in kept if HELD_OUT in run["recipe"]}
     return "\n".join([*lines, *_commands(ours)])

@@ -11,6 +11,7 @@ import pathlib
 import statistics
 
 from tools import n_digit_table
+from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import kept_results
@@ -91,7 +92,7 @@ def table(results: list[dict]) -> str:
     lines += ["", *budgets(chosen)]
     training = [run["training"] for runs in chosen.values() for run in runs]
     if training:
-        lines += ["", f"Hardware: {hardware(training)}."]
+        lines += ["", f"Commit {commits(training)}; {hardware(training)}."]
     return "\n".join([*lines, *commands(chosen)])
 
 

@@ -15,6 +15,7 @@ import shlex
 
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
+from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
@@ -120,11 +121,10 @@ def table(results: list[dict]) -> str:
                 cells = " | ".join(_cell(found.get(score)) for score in SCORES)
                 lines.append(f"| {name} | {split} | {kind} | {cells} |")
     measured = [run[SECTION] for run in results]
-    commits = sorted({found["commit"][:7] for found in measured})
     lines += [
         "",
         "AUROC ± 95 % interval over episodes (FPR at 95 % TPR in %). Commit "
-        f"{' '.join(commits)}; {hardware(measured)}.",
+        f"{commits(measured)}; {hardware(measured)}.",
     ]
     commands = {
         " ".join([trained_name(run), *evaluated_name(run)]): command(run)

@@ -22,6 +22,7 @@ from tools import n_digit_table
 from tools import omniglot_table
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
+from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.rerun_command import command_lines
@@ -155,7 +156,7 @@ def part_table(part: Part, found: dict) -> str:
                 + " | "
                 + ", ".join(f"{t['seconds'] / 60:.0f}" for t in training)
                 + " | "
-                + " ".join(sorted({t["commit"][:7] for t in training}))
+                + commits(training)
                 + " |"
             )
             for run in runs:

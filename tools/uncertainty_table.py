@@ -178,8 +178,8 @@ def table(results: list[dict]) -> str:
     results = sorted(results, key=_place)
     lines = [
         "| data | dim | setting | minutes | examples | classes | recall@1 | "
-        "5-shot (Omniglot: 1-shot) of 20 |",
-        "|---|---:|---|" + "---:|" * 5,
+        "5-shot (Omniglot: 1-shot) of 20 | commit |",
+        "|---|---:|---|" + "---:|" * 6,
     ]
     for run in results:
         test = run["evaluation"]["test"]
@@ -187,7 +187,8 @@ def table(results: list[dict]) -> str:
             f"| {row_name(run)} | {run['training']['seconds'] / 60:.0f} | "
             f"{test['examples']:,} | {test['classes']:,} | "
             f"{100 * test['clean']['recall_at_1']:.1f} % | "
-            f"{100 * test['clean']['few_shot_accuracy']:.1f} % |"
+            f"{100 * test['clean']['few_shot_accuracy']:.1f} % | "
+            f"{run['training']['commit'][:7]} |"
         )
     lines += ["", HEAD]
     lines += [
@@ -200,7 +201,11 @@ def table(results: list[dict]) -> str:
     lines += ["", *_costly_damage(results)]
     if results:
         training = [run["training"] for run in results]
-        lines += ["", f"Hardware: {hardware(training)}."]
+        lines += [
+            "",
+            "Seed 0, unless the setting names another. Hardware: "
+            f"{hardware(training)}.",
+        ]
     commands = {
         row_name(run).replace(" | ", ", "): rerun_command(
             run["recipe"],

@@ -16,6 +16,8 @@ import numpy as np
 
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
+from tools.generated_text import commits
+from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
@@ -150,6 +152,13 @@ def table(found: dict[pathlib.Path, dict]) -> str:
             rerun_command(run["recipe"], run["config"], workdir)
             + f" && python -m tools.wrong_neighbours_study {workdir}"
         )
+    training = [run["training"] for run in found.values()]
+    studied = [run["study"] for run in found.values()]
+    lines += [
+        "",
+        f"Trained at {commits(training)}, measured at {commits(studied)}; "
+        f"{hardware(studied)}.",
+    ]
     return "\n".join([*lines, *command_lines(commands)])
 
 

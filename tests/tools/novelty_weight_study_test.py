@@ -26,15 +26,18 @@ def test_a_row_for_each_weight():
         "noise": {"rank_correlation": -0.5, "recall_auroc": 0.5},
     }
     weights = [{"novelty_weight": weight, **row} for weight in (0.0, 0.2)]
+    machine = {"commit": "abcdefabcdef", "processor": "one", "cores": 1}
     run = {
         "recipe": recipe,
         "seed": 0,
         "config": recipe_fields(load_recipe(recipe)),
-        "training": {"steps": 1000},
-        "study": {"weights": weights},
+        "training": {"steps": 1000, "commit": "1234567890"},
+        "study": {"weights": weights, **machine},
     }
     lines = study.table({pathlib.Path("a.json"): run}).splitlines()
     name = "| Omniglot | 2 | prototypical, 1,000 steps |"
     numbers = "-0.500 | 0.250 | 0.250 | 0.750 | 0.625 | 0.500 |"
     assert lines[2:4] == [f"{name} 0 | {numbers}", f"{name} 0.2 | {numbers}"]
+    said = "Trained at 1234567, measured at abcdefa; one, 1 core."
+    assert said in lines
     assert any("novelty_weight_study runs/a" in line for line in lines)

@@ -38,6 +38,7 @@ def run(recipe, num_support, accuracy, seed=0):
             "steps": 5000,
             "best_value": 0.5,
             "seconds": 60,
+            "commit": "1234567890",
             "processor": "a processor",
             "cores": 1,
         },
@@ -117,7 +118,7 @@ def test_commands_and_hardware():
     ).splitlines()
     assert f"    # omniglot_1_shot_{spe}, seed 1" in rows
     assert "    # omniglot_5_shot_dim_64_prototypical, not run" in rows
-    assert "Hardware: a processor, 1 core." in rows
+    assert "Commit 1234567; a processor, 1 core." in rows
 
 
 def test_the_page_has_the_table_of_the_result_files():

@@ -77,7 +77,12 @@ def test_a_row_of_each_uncertainty():
         "recipe": recipe,
         "seed": 1,
         "config": config,
-        "training": {"steps": 1000, "processor": "one", "cores": 2},
+        "training": {
+            "steps": 1000,
+            "processor": "one",
+            "cores": 2,
+            "commit": "1234567890",
+        },
         "evaluation": {
             "test": {
                 "examples": 1200,
