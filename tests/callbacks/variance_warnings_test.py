@@ -147,19 +147,20 @@ def test_committed_runs_in_which_the_variance_works_have_not_collapsed():
 def test_committed_runs_on_photographs_warn_without_a_divergence():
     """In 64 dimensions, their variance tells no wrong answers.
 
-    One run is just above chance, and does not warn.
+    One run is just above chance, and does not warn. A run and its repetition
+    with another head have the same variance.
     """
-    warned, others = 0, []
+    warned, others = set(), set()
     for recipe, has_divergence, _, logs in _last_logs():
         if "image_folder_dim_64_stochastic" not in recipe:
             continue
         auroc = logs["recall_auroc_variance"]
         if _warns(logs, auroc, has_divergence):
             assert not has_divergence
-            warned += 1
+            warned.add(auroc)
         elif not has_divergence:
-            others.append(auroc)
-    assert warned >= 7
+            others.add(auroc)
+    assert len(warned) >= 7
     assert len(others) <= 1
     assert all(0.5 <= auroc < 0.51 for auroc in others)
 
