@@ -76,15 +76,12 @@ def _public_signature(modules: tuple[str, ...], name: str) -> Signature | None:
     return None
 
 
-def ancestors(name: str) -> list[str]:
-    """A class of the user's own, and its first base classes, by name."""
-    module, last = split_name(name)
-    found, names = _own_definition(module, last), []
-    while found and isinstance(found[1], ast.ClassDef) and found[1].bases:
-        place, _, last = ast.unparse(found[1].bases[0]).rpartition(".")
-        names.append(last)
-        found = _definition(place or found[0], last)
-    return names
+def ancestors(name: str) -> set[str]:
+    """Names of the first base class of an own class, of its base, and so on."""
+    lineage = [*_lineage(*_own_definition(*split_name(name)))]
+    # A base may have another name where it is imported than where it is made.
+    written = {_first_base(*found)[1] for found in lineage if found[1].bases}
+    return written | {node.name for _, node in lineage[1:]}
 
 
 def _own_definition(file: str, name: str):
@@ -118,7 +115,7 @@ def _source_of_module(module: str) -> ast.Module | None:
     path = pathlib.Path(found.submodule_search_locations[0], *rest)
     for file in (path / "__init__.py", path.with_suffix(".py")):
         if file.is_file():
-            return ast.parse(file.read_text(encoding="utf-8"))
+            return _source_of_file(str(file))
     return None
 
 
@@ -134,43 +131,76 @@ def _source_of_file(path: str) -> ast.Module:
         ) from error
 
 
-def _definition(module: str, name: str):
-    """Finds the module and the node that define a name; follows imports."""
-    tree = _source(module)
-    for node in tree.body if tree else ():
+def _definition(module: str, name: str, passed=()):
+    """Finds the module and the node that define a name; follows imports.
+
+    A package may import its submodule from itself: `passed` ends the search.
+    """
+    tree = None if (module, name) in passed else _source(module)
+    # The last definition counts, such as a class named as its imported base.
+    for node in reversed(tree.body if tree else ()):
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             if node.name == name:
                 return module, node
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
-                    return _definition(node.module, alias.name)
+                    passed = (*passed, (module, name))
+                    return _definition(node.module, alias.name, passed)
     return None
 
 
+def _lineage(module: str, node):
+    """Yields a class, its first base class and so on, with their modules."""
+    passed = []
+    while isinstance(node, ast.ClassDef) and (module, node.name) not in passed:
+        yield module, node
+        passed.append((module, node.name))
+        found = _definition(*_first_base(module, node)) if node.bases else None
+        module, node = found or (module, None)
+
+
+def _first_base(module: str, node: ast.ClassDef) -> tuple[str, str]:
+    """Module and name of the first base class, by the imports of the file."""
+    first, dot, rest = ast.unparse(node.bases[0]).partition(".")
+    full = _imports(module).get(first, first) + dot + rest
+    place, _, name = full.rpartition(".")
+    return place or module, name
+
+
+def _imports(module: str) -> dict[str, str]:
+    """What a module imports, by the name that it has there."""
+    found = {}
+    for node in _source(module).body:
+        if isinstance(node, ast.Import):
+            named = [alias for alias in node.names if alias.asname]
+            found |= {alias.asname: alias.name for alias in named}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found |= {
+                alias.asname or alias.name: f"{node.module}.{alias.name}"
+                for alias in node.names
+            }
+    return found
+
+
 def _signature(module: str, node) -> Signature:
+    """Arguments of a function; of a class, also those that its bases take."""
     if isinstance(node, ast.FunctionDef):
         return _of_function(node, ast.get_docstring(node))
+    found = Signature({}, True)
+    for _, each in _lineage(module, node):
+        own = _of_class(each)
+        found = Signature({**own.arguments, **found.arguments}, own.is_open)
+        if not own.is_open:
+            break
+    return found
+
+
+def _of_class(node: ast.ClassDef) -> Signature:
     for inner in node.body:
         if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
-            own = _of_function(inner, ast.get_docstring(node))
-            break
-    else:
-        own = Signature({}, True)
-    base = _base(module, node) if own.is_open else None
-    if base is None:
-        return own
-    return Signature({**base.arguments, **own.arguments}, base.is_open)
-
-
-def _base(module: str, node: ast.ClassDef) -> Signature | None:
-    """Returns the signature of the first base class, or None."""
-    if not node.bases:
-        return None
-    base = ast.unparse(node.bases[0])
-    place, _, name = base.rpartition(".")
-    found = _definition(place or module, name)
-    return None if found is None else _signature(*found)
+            return _of_function(inner, ast.get_docstring(node))
+    return Signature({}, True)
 
 
 def _of_function(node: ast.FunctionDef, docstring: str | None) -> Signature:
