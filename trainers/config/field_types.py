@@ -1,7 +1,10 @@
 """Types of fields: checks of values, and descriptions for messages."""
 
 import ast
+import contextlib
 import functools
+import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 _CLASSES = {
@@ -100,14 +103,38 @@ def converted(value, wanted: FieldType, name: str):
 
     Raises:
         ValueError: If the value has another type; names the expected type.
+            Also if `config.json` cannot contain it, such as infinity.
     """
+    value = _of_type(value, wanted, name)
+    _require_plain(value, name)
+    return value
+
+
+def _require_plain(value, name: str) -> None:
+    """Checks that JSON can contain a value of any type."""
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    if isinstance(value, tuple | list):
+        for item in value:
+            _require_plain(item, name)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"config.{name} must be finite; received {value!r}")
+    elif not isinstance(value, str | int | float | None):
+        raise ValueError(
+            f"config.{name} must be text, a number, True, False, None or a "
+            f"tuple of these; received {value!r}"
+        )
+
+
+def _of_type(value, wanted: FieldType, name: str):
     if isinstance(value, list):
         value = tuple(value)
     if not wanted.kinds:
         return value
     is_int = _is(value, "int")
     if is_int and "float" in wanted.kinds and "int" not in wanted.kinds:
-        value = float(value)
+        with contextlib.suppress(OverflowError):  # then it stays an integer
+            value = float(value)
     if not any(_is(value, kind) for kind in wanted.kinds):
         raise ValueError(
             f"config.{name} must be {wanted.words}; received {value!r}"
@@ -118,7 +145,7 @@ def converted(value, wanted: FieldType, name: str):
                 f"config.{name} must be {wanted.words}; received {value!r}"
             )
         try:
-            value = tuple(converted(v, wanted.items, name) for v in value)
+            value = tuple(_of_type(v, wanted.items, name) for v in value)
         except ValueError:
             raise ValueError(
                 f"config.{name} must be {wanted.words}; received {value!r}"

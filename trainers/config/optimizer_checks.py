@@ -1,12 +1,11 @@
 """Checks of the numbers of an optimiser and of its learning rate."""
 
-import math
 import numbers
 
 from trainers.config.own_code import split_name
 from trainers.config.run import Part
 
-# Numbers by what they must be.
+# Numbers by what they must be; every number of a config is finite.
 POSITIVE = (
     "learning_rate",
     "clipnorm",
@@ -52,11 +51,11 @@ def check_optimizer(optimizer: Part) -> None:
             if name == "learning_rate" and not split_name(value.name):
                 _check_schedule(value)
         elif name in POSITIVE:
-            _require(field, value, "positive and finite", _is_positive)
+            _require(field, value, "positive", _is_positive)
         elif name in SHARES:
             _require(field, value, "at least 0 and below 1", _is_share)
         elif name in NOT_NEGATIVE:
-            _require(field, value, "at least 0 and finite", _is_not_negative)
+            _require(field, value, "at least 0", _is_not_negative)
 
 
 def _check_schedule(schedule: Part) -> None:
@@ -66,11 +65,9 @@ def _check_schedule(schedule: Part) -> None:
         several = value if isinstance(value, list | tuple) else [value]
         for number in several:
             if name in LENGTHS:
-                _require(field, number, "positive and finite", _is_positive)
+                _require(field, number, "positive", _is_positive)
             elif name in (*RATES, *FACTORS):
-                _require(
-                    field, number, "at least 0 and finite", _is_not_negative
-                )
+                _require(field, number, "at least 0", _is_not_negative)
         if name in RATES and value is not None:
             rates[field] = any(several)
     if rates and not any(rates.values()):
@@ -87,7 +84,7 @@ def _require(field: str, value, expected: str, is_valid) -> None:
 
 
 def _is_positive(value) -> bool:
-    return 0 < value < math.inf
+    return value > 0
 
 
 def _is_share(value) -> bool:
@@ -95,4 +92,4 @@ def _is_share(value) -> bool:
 
 
 def _is_not_negative(value) -> bool:
-    return 0 <= value < math.inf
+    return value >= 0

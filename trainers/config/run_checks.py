@@ -256,16 +256,16 @@ def _check_plateau(run: Run) -> None:
             "lowered; set it, for example to 0.5, or leave out the other "
             "fields of config.plateau"
         )
-    if not 0 < plateau.factor < 1:  # also refuses NaN
+    if not 0 < plateau.factor < 1:
         raise ValueError(
             "config.plateau.factor must be between 0 and 1; received "
             f"{plateau.factor!r}"
         )
     lowest = plateau.min_learning_rate
-    if plateau.patience < 1 or not 0 <= lowest < math.inf:
+    if plateau.patience < 1 or lowest < 0:
         raise ValueError(
             "config.plateau.patience must be at least 1, and "
-            "config.plateau.min_learning_rate at least 0 and finite; received "
+            "config.plateau.min_learning_rate at least 0; received "
             f"{plateau.patience!r} and {lowest!r}"
         )
     rate = run.optimizer.arguments.get("learning_rate")

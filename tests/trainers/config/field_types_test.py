@@ -1,7 +1,11 @@
 """Types of fields."""
 
+import math
+import sys
+
 import pytest
 
+from trainers.config.field_types import FieldType
 from trainers.config.field_types import converted
 from trainers.config.field_types import field_type
 from trainers.config.field_types import parsed
@@ -60,6 +64,9 @@ def test_words_of_the_command_line(text, annotation, value):
         ("('a', 1)", "tuple[str, ...]"),
         ("None", "int"),
         ("(" * 300, "int"),
+        ("1" * 400, "float"),
+        ("1" * 400, "float | None"),
+        (f"({'1' * 400},)", "tuple[float, ...]"),
     ],
 )
 def test_another_type_is_refused(text, annotation):
@@ -67,6 +74,43 @@ def test_another_type_is_refused(text, annotation):
     with pytest.raises(ValueError, match=r"^config\.a\.b must be ") as caught:
         parsed(text, wanted, "a.b")
     assert "received" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "annotation"),
+    [
+        ("1e400", "float"),
+        ("-1e400", "float | None"),
+        ("(1.0, 1e400)", "tuple[float, ...]"),
+        ("1e400", ""),
+        ("(1.0, (1e400,))", ""),
+        ("{'a': 1e400}", ""),
+    ],
+)
+def test_infinite_numbers_are_refused(text, annotation):
+    with pytest.raises(ValueError, match=r"^config\.a\.b must be finite; re"):
+        parsed(text, field_type(annotation), "a.b")
+
+
+def test_nan_is_refused():
+    message = "^config.a must be finite; received nan"
+    with pytest.raises(ValueError, match=message):
+        converted(math.nan, field_type("float"), "a")
+
+
+def test_the_largest_numbers():
+    """All integers below 2**1024 - 2**970 round to a finite float."""
+    largest = 2**1024 - 2**970 - 1
+    found = parsed(str(largest), field_type("float"), "a")
+    assert found == sys.float_info.max
+    with pytest.raises(ValueError, match="^config.a must be a number"):
+        parsed(str(largest + 1), field_type("float"), "a")
+
+
+@pytest.mark.parametrize("text", ["1j", "b'x'", "{1, 2}", "...", "(1, 1j)"])
+def test_what_json_cannot_contain_is_refused(text):
+    with pytest.raises(ValueError, match="^config.a must be text, a number"):
+        parsed(text, FieldType(), "a")
 
 
 def test_the_type_of_a_default_without_annotation():

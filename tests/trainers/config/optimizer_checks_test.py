@@ -21,20 +21,17 @@ EXPONENTIAL = (
     [
         ("learning_rate", "-1.0"),
         ("learning_rate", "0.0"),
-        ("learning_rate", INFINITE),
         ("clipnorm", "0.0"),
         ("clipvalue", "-1.0"),
         ("global_clipnorm", "0.0"),
         ("global_clipnorm", "-1.0"),
-        ("global_clipnorm", INFINITE),
         ("epsilon", "0.0"),
-        ("epsilon", INFINITE),
         ("loss_scale_factor", "0.0"),
         ("loss_scale_factor", "-2.0"),
     ],
 )
 def test_positive_numbers(name, value):
-    message = f"config.optimizer.{name} must be positive and finite; received "
+    message = f"config.optimizer.{name} must be positive; received "
     with pytest.raises(ValueError, match=message + str(float(value))):
         load_recipe("demo", [f"optimizer.{name}={value}"])
 
@@ -47,9 +44,9 @@ def test_shares(name, value):
         load_recipe("demo", [f"optimizer.{name}={value}"])
 
 
-@pytest.mark.parametrize("value", ["-1.0", INFINITE])
+@pytest.mark.parametrize("value", ["-1.0", "-0.1"])
 def test_weight_decay(value):
-    message = "config.optimizer.weight_decay must be at least 0 and finite"
+    message = "config.optimizer.weight_decay must be at least 0"
     with pytest.raises(ValueError, match=message):
         load_recipe("demo", [f"optimizer.weight_decay={value}"])
 
@@ -59,11 +56,7 @@ def test_weight_decay(value):
     [
         (
             [f"{RATE}.initial_learning_rate=-1.0"],
-            "initial_learning_rate must be at least 0 and finite; received -1",
-        ),
-        (
-            [f"{RATE}.initial_learning_rate={INFINITE}"],
-            "initial_learning_rate must be at least 0 and finite; received inf",
+            "initial_learning_rate must be at least 0; received -1",
         ),
         (
             [f"{RATE}.initial_learning_rate=0.0"],
@@ -71,19 +64,19 @@ def test_weight_decay(value):
         ),
         (
             [f"{RATE}.alpha=-0.1"],
-            "alpha must be at least 0 and finite; received -0.1",
+            "alpha must be at least 0; received -0.1",
         ),
         (
             [*EXPONENTIAL, f"{RATE}.decay_rate=-0.5"],
-            "decay_rate must be at least 0 and finite; received -0.5",
+            "decay_rate must be at least 0; received -0.5",
         ),
         (
             [*EXPONENTIAL, f"{RATE}.decay_steps=0"],
-            "decay_steps must be positive and finite; received 0",
+            "decay_steps must be positive; received 0",
         ),
         (
             [*PIECES, f"{RATE}.values=(0.1,-0.1)"],
-            "values must be at least 0 and finite; received -0.1",
+            "values must be at least 0; received -0.1",
         ),
         (
             [*PIECES, f"{RATE}.values=(0.0,0.0)"],
@@ -118,8 +111,27 @@ def test_no_recipe_is_refused():
         load_recipe(name, [])
 
 
-def test_the_lowest_rate_of_a_plateau_is_finite():
+def test_the_lowest_rate_of_a_plateau():
     overrides = [f"{RATE}=0.1", "plateau.factor=0.5"]
-    overrides.append(f"plateau.min_learning_rate={INFINITE}")
-    with pytest.raises(ValueError, match="min_learning_rate at least 0 and fi"):
+    overrides.append("plateau.min_learning_rate=-0.1")
+    with pytest.raises(ValueError, match="least 0; received 10 and -0.1"):
         load_recipe("demo", overrides)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        f"{RATE}.alpha",
+        f"{RATE}.initial_learning_rate",
+        "optimizer.clipvalue",
+        "optimizer.epsilon",
+        "optimizer.global_clipnorm",
+        "optimizer.weight_decay",
+        "plateau.min_learning_rate",
+        "images.cache_gib",
+    ],
+)
+def test_infinite_numbers(field):
+    message = f"config.{field} must be finite; received inf"
+    with pytest.raises(ValueError, match=message):
+        load_recipe("demo", [f"{field}={INFINITE}"])
