@@ -18,7 +18,16 @@ def degrade_randomly(
     images,
     seed,
     *,
-    kinds: tuple[str, ...] = TRAINED_KINDS,
+    kinds: tuple[str, ...] = (  # TRAINED_KINDS, as --help can print it
+        "occlusion",
+        "stripes",
+        "contrast",
+        "brightness",
+        "pixelation",
+        "zooming_out",
+        "waves",
+        "mixing",
+    ),
     probability: float = 0.75,
 ) -> tf.Tensor:
     """Degrades each image in a random way, by a random strength.

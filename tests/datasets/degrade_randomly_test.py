@@ -1,3 +1,5 @@
+import inspect
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -5,6 +7,7 @@ import tensorflow as tf
 from embeddings_tf import datasets
 from embeddings_tf.datasets import degrade_randomly
 from embeddings_tf.datasets.degrade import KINDS
+from embeddings_tf.datasets.degrade_randomly import TRAINED_KINDS
 
 
 def grey(count):
@@ -49,6 +52,11 @@ def test_leaves_blur_and_noise_out_by_default():
     assert (blur, noise) == ("blur", "noise")
     named = degrade_randomly(x, (0, 1), kinds=tuple(others)).numpy()
     np.testing.assert_array_equal(every, named)
+
+
+def test_the_default_is_every_trained_kind():
+    kinds = inspect.signature(degrade_randomly).parameters["kinds"]
+    assert kinds.default == TRAINED_KINDS
 
 
 def test_fresh_draws_in_each_batch():

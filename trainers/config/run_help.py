@@ -18,6 +18,7 @@ from trainers.config.run_fields import config_name
 from trainers.config.run_fields import field_types
 from trainers.config.run_fields import type_text
 from trainers.config.signatures import REQUIRED
+from trainers.config.signatures import Expression
 from trainers.config.signatures import settable
 from trainers.recipes import every_recipe
 from trainers.terminal import command_names
@@ -133,12 +134,15 @@ def _literal(value) -> str:
 
 
 def _text(line: Line) -> str:
-    value = "" if line.value is REQUIRED else _literal(line.value)
+    value, note = _literal(line.value), ""
+    if line.value is REQUIRED:
+        value, note = "", ", has to be set"
+    elif isinstance(line.value, Expression):  # cannot be written as a value
+        value, note = "", f", default {line.value}"
     word = f"--config.{line.name}={value}"
     if value and word != shlex.quote(word):
         word = f"--config.{line.name}={shlex.quote(value)}"
-    needed = ", has to be set" if line.value is REQUIRED else ""
-    head = f"  {word}  ({line.type}{needed})"
+    head = f"  {word}  ({line.type}{note})"
     if not line.help:
         return head
     return f"{head}\n" + textwrap.fill(

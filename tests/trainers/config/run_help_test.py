@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 
+from embeddings_tf.datasets.degrade_randomly import TRAINED_KINDS
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
@@ -14,6 +15,7 @@ from trainers.config.load import recipe_names
 from trainers.config.run_config import apply_override
 from trainers.config.run_help import help_of_run
 from trainers.recipes import every_recipe
+from trainers.workdirs.workdir import as_json
 
 
 def printed(capsys, module, *words):
@@ -126,6 +128,47 @@ def test_a_printed_field_can_be_set(name):
         assert "unknown field" in str(caught.value) or "name" in str(
             caught.value
         )
+
+
+def printed_words(text):
+    """The overrides that a help prints, as a shell reads them."""
+    lines = re.findall(r"^  --config\.(\S+?=.*)  \(.*\)$", text, re.MULTILINE)
+    words = [word for line in lines for word in shlex.split(line)]
+    return [word for word in words if ".NAME=" not in word]
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_the_printed_fields_make_the_same_run(name):
+    run = load_recipe(name)
+    words = printed_words(help_of_run(name, run))
+    assert len(words) > 50
+    assert as_json(load_recipe(name, words)) == as_json(run)
+
+
+def test_the_kinds_of_damage_can_be_set():
+    run = load_recipe("demo", ["preprocess.name=degrade_randomly"])
+    (word,) = (
+        word
+        for word in printed_words(help_of_run("demo", run))
+        if word.startswith("preprocess.kinds=")
+    )
+    assert word == f"preprocess.kinds={json.dumps(TRAINED_KINDS)}".translate(
+        str.maketrans("[]", "()")
+    )
+    assert as_json(run)["preprocess"]["kinds"] == [*TRAINED_KINDS]
+
+
+def test_a_default_that_is_an_expression_is_no_value(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import keras\n\nPOWER = 2.0\n\n"
+        "class Mine(keras.losses.Loss):\n"
+        "    def __init__(self, power: float = POWER, **kwargs): ...\n"
+    )
+    recipe = "sprites_triplet"
+    run = load_recipe(recipe, [f"method.name={file}:Mine"])
+    text = help_of_run(recipe, run)
+    assert "  --config.loss.power=  (float, default POWER)\n" in text
 
 
 def test_the_short_help_says_how_to_get_the_long_one(capsys):

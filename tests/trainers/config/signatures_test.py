@@ -1,5 +1,6 @@
 """Arguments of Keras objects are read without importing them."""
 
+import importlib
 import inspect
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 from trainers.config.places import method_kind
 from trainers.config.run_fields import PLACES
 from trainers.config.signatures import REQUIRED
+from trainers.config.signatures import Expression
 from trainers.config.signatures import settable
 from trainers.config.signatures import signature
 
@@ -66,8 +68,6 @@ def test_arguments_of_a_base_class_are_found():
     ],
 )
 def test_defaults_are_those_of_the_object(place, name):
-    import importlib
-
     modules = [importlib.import_module(module) for module in PLACES[place]]
     (thing,) = (getattr(m, name) for m in modules if hasattr(m, name))
     defaults = {
@@ -195,6 +195,20 @@ def test_an_imported_module_that_cannot_be_read(tmp_path, monkeypatch):
     mine.write_text("from broken_of_this_test.base import Base\n")
     with pytest.raises(ValueError, match=r"base\.py cannot be read: Syntax"):
         signature((), f"{mine}:Base")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_default_of_our_own_objects_is_a_literal(place):
+    """So that `--help` prints it and `config.json` contains it."""
+    for module in PLACES[place]:
+        if module.startswith("keras"):
+            continue
+        names = importlib.import_module(module).__all__
+        for name in names:
+            found = settable((module,), name)
+            for argument, value in found.arguments.items() if found else ():
+                default = value.default
+                assert not isinstance(default, Expression), (name, argument)
 
 
 def test_unknown_names():

@@ -36,6 +36,19 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
     assert os.listdir(tmp_path) == ["a.json"]
 
 
+def test_older_runs_were_trained_with_the_default_kinds_of_damage(tmp_path):
+    run = config(preprocess={"name": "degrade_randomly"})
+    workdir.claim(tmp_path, "first", run)
+    file = tmp_path / "config.json"
+    found = json.loads(file.read_text())
+    assert "blur" not in found["config"]["preprocess"].pop("kinds")
+    file.write_text(json.dumps(found))
+    assert workdir.contains_run(tmp_path, run)
+    other = {"name": "degrade_randomly", "kinds": ("blur",)}
+    with pytest.raises(ValueError, match=r"kinds=\['occlusion'.*=\['blur'\]"):
+        workdir.contains_run(tmp_path, config(preprocess=other))
+
+
 def test_another_recipe_is_refused_by_name_of_the_field(tmp_path):
     workdir.claim(tmp_path, "first", config(encoder={"dim": 2}))
     workdir.claim(tmp_path, "first", config(encoder={"dim": 2}))
