@@ -418,7 +418,8 @@ def unknown_claim(results: list[dict]) -> claims.Claim:
     """AUROC of the predicted variance, of other data sets and of noise.
 
     Held-out classes, and other splits of the run's own data set, are of the
-    same kind and do not count.
+    same kind and do not count. A run and its repetition with another
+    uncertainty head have the same variance, which counts once.
     """
     claim = "The variance detects inputs from elsewhere (Sections 1 and 4.2)"
     found = [
@@ -433,15 +434,14 @@ def unknown_claim(results: list[dict]) -> claims.Claim:
         if kind not in (*HELD_OUT_CLASSES, run["config"]["dataset"])
         and "predicted_variance" in scores
     ]
-    aurocs = [scores["predicted_variance"]["auroc"] for _, scores in found]
-    text = "; ".join(
-        f"{name} {value:.2f}"
-        for (name, _), value in zip(found, aurocs, strict=True)
+    aurocs = dict.fromkeys(
+        (name, scores["predicted_variance"]["auroc"]) for name, scores in found
     )
-    held = sum(value >= 0.8 for value in aurocs)
+    text = "; ".join(f"{name} {value:.2f}" for name, value in aurocs)
+    held = sum(value >= 0.8 for _, value in aurocs)
     evidence = f"AUROC, at least 0.8 counts: {text}" if found else ""
     kinds = Counter(run["recipe"] for run in results)
-    found_verdict = claims.verdict(held, len(found))
+    found_verdict = claims.verdict(held, len(aurocs))
     return (
         claim,
         evidence,
