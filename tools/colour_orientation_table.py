@@ -63,8 +63,8 @@ def aims(test: dict) -> dict[str, tuple[float, str, bool]]:
     if rises["orientation"] > 0:
         ratio = rises["colour"] / rises["orientation"]
     found[
-        f"hue noise from {least:g} to {most:g} degrees: rise of the variance, "
-        "colour over orientation"
+        f"hue noise from {least:g} to {most:g} degrees: increase of the "
+        "variance, colour over orientation"
     ] = (ratio, "at least 3", rises["colour"] > 0 and ratio >= 3)
     for factor in FACTORS:
         grown = leg["ratio"][factor]
@@ -74,6 +74,11 @@ def aims(test: dict) -> dict[str, tuple[float, str, bool]]:
             grown > 1,
         )
     return found
+
+
+def _grown(curve: list[float], first: int) -> float:
+    """The last value of a curve, over one of its first."""
+    return curve[-1] / curve[first]
 
 
 def table(results: list[dict]) -> str:
@@ -103,8 +108,20 @@ def table(results: list[dict]) -> str:
             for found in every
         )
         lines.append(f"| {name} | {aim} | {cells} |")
+    curves = [test["variance"]["hue_noise"] for test in tests]
+    for first in (1, 0):
+        cells = " | ".join(
+            shown(_grown(curve["colour"], first))
+            + " over "
+            + shown(_grown(curve["orientation"], first))
+            for curve in curves
+        )
+        least, most = (curves[0]["levels"][i] for i in (first, -1))
+        lines.append(
+            f"| hue noise from {least:g} to {most:g} degrees: factor of the "
+            f"variance, colour over orientation | | {cells} |"
+        )
     for factor in FACTORS:
-        curves = [test["variance"]["hue_noise"] for test in tests]
         cells = " | ".join(
             f"{curve[factor][0] / curve[factor][1]:.2f}" for curve in curves
         )
