@@ -342,7 +342,7 @@ def _report(path, gallery, workdir) -> None:
         print("No threshold: the answer is never 'unknown'.")
     else:
         print(
-            f"Unknown below {gallery.score} {gallery.threshold_:.4g}: accepts "
+            f"Unknown below {gallery.score} {gallery.threshold_:.6g}: accepts "
             f"at most {100 * found['false_accept_rate']:.3g} % of inputs of "
             "other classes, on average over such classes.\n"
             f"Calibrated on {found['num_examples']} examples of "

@@ -59,7 +59,7 @@ def identify(arguments: argparse.Namespace) -> None:
     columns = {"path": inputs.names, **found}
     if inputs.labels is not None:
         columns["label"] = inputs.labels
-    _print_lines(columns)
+    _print_lines(columns, gallery.threshold_)
     _print_untypical(found)
     groups, labelled = {}, None
     if inputs.labels is not None:
@@ -101,16 +101,22 @@ def _identified(gallery, embeddings, x) -> dict:
     }
 
 
-def _print_lines(columns: dict) -> None:
+def _print_lines(columns: dict, threshold: float | None) -> None:
     import numpy as np
+
+    from embeddings_tf.metrics.arrays import telling_digits
 
     rows = list(zip(*columns.values(), strict=True))[:MOST_LINES]
     width = max(len("path"), *(len(str(row[0])) for row in rows))
     wide = max(len("answer"), *(len(str(row[1])) for row in rows))
     print(
         f"{'path':<{width}}  {'answer':<{wide}}  {'probability':>11}  "
-        f"{'score':>10}  decision"
+        f"{'score':>10}  {'threshold':>10}  decision"
     )
+    digits, limit = 6, "none"
+    if threshold is not None:
+        digits = telling_digits(columns["score"][:MOST_LINES], threshold)
+        limit = f"{threshold:.{digits}g}"
     typical = columns.get("typical", np.ones(len(rows), bool))
     for row, typical_row in zip(rows, typical, strict=False):
         name, answer, best, probability, score, accepted, *_ = row
@@ -119,7 +125,7 @@ def _print_lines(columns: dict) -> None:
             decision = "rejected, the input is not typical"
         print(
             f"{name:<{width}}  {answer:<{wide}}  {probability:>11.3f}  "
-            f"{score:>10.4g}  {decision}"
+            f"{score:>10.{digits}g}  {limit:>10}  {decision}"
         )
     print_more(len(columns["path"]), "answer")
 

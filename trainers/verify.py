@@ -224,18 +224,24 @@ def _draw(columns: dict, scores, is_same, workdir) -> None:
 
 
 def _print_lines(columns: dict) -> None:
+    from embeddings_tf.metrics.arrays import telling_digits
+
     rows = list(zip(*columns.values(), strict=True))[:MOST_LINES]
-    width = max(len(f"{row[0]}  {row[1]}") for row in rows)
-    width = max(width, len("first  second"))
-    print(
-        f"{'first  second':<{width}}  {'answer':<9}  {'probability':>11}  "
-        f"{'log ratio':>9}  {'score':>9}  threshold"
+    scores, (threshold, *_) = columns["score"], columns["threshold"]
+    digits = telling_digits(scores[:MOST_LINES], threshold)
+    wide, width = (
+        max(len(name), *(len(row[number]) for row in rows))
+        for number, name in enumerate(("first", "second"))
     )
-    for first, second, answer, probability, ratio, score, threshold in rows:
+    print(
+        f"{'first':<{wide}}  {'second':<{width}}  {'answer':<9}  "
+        f"{'probability':>11}  {'log ratio':>9}  {'score':>10}  threshold"
+    )
+    for first, second, answer, probability, ratio, score, _ in rows:
         print(
-            f"{f'{first}  {second}':<{width}}  {answer:<9}  "
-            f"{probability:>11.4f}  {ratio:>9.3f}  {score:>9.4g}  "
-            f"{threshold:.4g}"
+            f"{first:<{wide}}  {second:<{width}}  {answer:<9}  "
+            f"{probability:>11.4f}  {ratio:>9.3f}  {score:>10.{digits}g}  "
+            f"{threshold:.{digits}g}"
         )
     print_more(len(columns["first"]), "answer")
 

@@ -232,6 +232,22 @@ def rounded_up(value: float) -> float:
     return float(np.ceil(value * digits * (1 - 1e-12)) / digits)
 
 
+def telling_digits(scores: Any, threshold: float) -> int:
+    """Returns how many digits tell scores from a threshold when printed.
+
+    Six significant digits, or more if a score that is not the threshold would
+    be printed as the threshold.
+    """
+    values = np.asarray(scores, np.float64).ravel()
+    digits = 6
+    while digits < 17 and any(  # 17 digits tell all numbers of float64
+        f"{score:.{digits}g}" == f"{threshold:.{digits}g}"
+        for score in values[values != threshold]
+    ):
+        digits += 1
+    return digits
+
+
 def generator(seed: Any) -> np.random.Generator:
     """Returns NumPy's generator for a seed; ValueError if it is invalid."""
     return np.random.default_rng(random_seed("seed", seed))

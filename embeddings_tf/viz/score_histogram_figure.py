@@ -94,13 +94,15 @@ def score_histogram_figure(
             color=methods.style(index)["color"],
             label=label,
         )
+    digits = 6
     if threshold is not None:
+        digits = arrays.telling_digits([*marks.values()], threshold)
         panel.axvline(
             threshold,
             color="black",
             linestyle="--",
             linewidth=1.2,
-            label=f"threshold {threshold:.4g}",
+            label=f"threshold {threshold:.{digits}g}",
         )
     for index, (mark, score) in enumerate(marks.items(), start=len(scores)):
         panel.axvline(
@@ -108,7 +110,7 @@ def score_histogram_figure(
             color=methods.style(index)["color"],
             linestyle=methods.style(index)["linestyle"],
             linewidth=2,
-            label=f"{mark}: {score:.4g}",
+            label=f"{mark}: {score:.{digits}g}",
         )
     panel.set(
         xlim=(edges[0], edges[-1]), xlabel=name, ylabel="% of the group per bin"

@@ -242,6 +242,21 @@ TINY = 2.0**-126  # the smallest normal number of float32
 
 
 @pytest.mark.parametrize(
+    ("scores", "threshold", "expected"),
+    [
+        ([], -30.18977, 6),
+        ([-30.19109], -30.18977, 6),
+        ([-30.19109, -30.189769], -30.18977, 8),
+        ([2.0, 3.0], 2.0, 6),  # equal numbers have equal texts
+        ([1.0], 1 + 2**-52, 17),  # neighbours in float64
+        ([0.0, 1e30], np.inf, 6),
+    ],
+)
+def test_digits_tell_scores_from_a_threshold(scores, threshold, expected):
+    assert arrays.telling_digits(np.array(scores), threshold) == expected
+
+
+@pytest.mark.parametrize(
     ("dtype", "score", "expected"),
     [
         (np.float32, 0.0, TINY),

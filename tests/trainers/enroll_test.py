@@ -81,6 +81,8 @@ def test_adding_and_removing(gallery, colours, capsys):
     assert call(enroll, *words, "--classes", TEST[4]) == 0
     out = capsys.readouterr().out
     assert "14 examples of 5 classes" in out and "at most 25 %" in out
+    threshold = json.loads(str(contents(gallery)["settings"]))["threshold"]
+    assert f"Unknown below log_evidence {threshold:.6g}: " in out
     assert call(enroll, "--gallery", gallery, "--remove", TEST[4]) == 0
     after = contents(gallery)
     assert after.keys() == before.keys()

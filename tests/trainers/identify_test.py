@@ -77,6 +77,28 @@ def test_answers_by_loop(gallery, colours, tmp_path, capsys, monkeypatch):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [
+        (-26.1955, ["-26.1987", "-26.1955"]),  # four digits are equal
+        (-26.198698, ["-26.1987", "-26.198698"]),
+        (None, ["-26.1987", "none"]),
+    ],
+)
+def test_printed_scores_tell_the_decision(threshold, expected, capsys):
+    columns = {
+        "path": ["a.png"],
+        "answer": np.array(["unknown"]),
+        "class": np.array(["b"]),
+        "probability": np.array([0.5]),
+        "score": np.array([-26.1987]),
+        "accepted": np.array([False]),
+    }
+    identify._print_lines(columns, threshold)
+    _, line = capsys.readouterr().out.splitlines()
+    assert line.split()[3:5] == expected
+
+
 def test_who_counts_in_which_rate(gallery, colours, tmp_path, capsys):
     """All classes: 20 trained, 10 for calibration, 4 enrolled of the rest."""
     capsys.readouterr()

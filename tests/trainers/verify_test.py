@@ -275,6 +275,29 @@ def test_rows_of_data_by_name(tmp_path, capsys):
     assert "there is no file 4; for rows of a table" in error
 
 
+def test_printed_scores_tell_the_answer(capsys):
+    """Four digits are equal; the columns are as wide as their names."""
+    verify._print_lines(
+        {
+            "first": ["a", "a/long/name.png"],
+            "second": ["b.png", "c"],
+            "answer": np.array(["different", "same"]),
+            "probability": np.array([0.25, 0.75]),
+            "log_likelihood_ratio": np.array([-1.0, 1.0]),
+            "score": np.array([-30.19109, -30.18977]),
+            "threshold": np.full(2, -30.18977),
+        }
+    )
+    head, *lines = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in lines]
+    assert [row[5:] for row in rows] == [
+        ["-30.1911", "-30.1898"],
+        ["-30.1898", "-30.1898"],
+    ]
+    for line, name in zip(lines, ("b.png", "c"), strict=True):
+        assert line.index(f" {name} ") == head.index(" second ")
+
+
 def test_rows_of_a_split(run, tmp_path, capsys):
     """Data without a split of all examples."""
     x, labels = datasets.load("n_digit/digits_2_number", "test_unseen")

@@ -60,6 +60,15 @@ def test_marks_are_lines_inside_the_axes(pixels):
     assert pixels(figure).std() > 5
 
 
+def test_a_mark_near_the_threshold_has_another_text():
+    figure = viz.score_histogram_figure(
+        {"all": np.linspace(-40, 0, 99)}, -30.189772, marks={"a": -30.189769}
+    )
+    (panel,) = figure.axes
+    texts = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert texts[1:] == ["threshold -30.189772", "a: -30.189769"]
+
+
 @pytest.mark.parametrize(
     "marks", [[1.0], {"a": np.nan}, {str(n): n for n in range(10)}]
 )
