@@ -1,5 +1,6 @@
 """Reads tables: files or features, with labels."""
 
+import csv
 import functools
 import os
 import pathlib
@@ -145,6 +146,7 @@ def _read(file, columns, features, used):
     give each row the space of the longest.
     """
     pandas = _pandas()
+    _require_cells_of_columns(file, columns)
     kinds = dict.fromkeys(columns, str) | dict.fromkeys(features, np.float32)
     try:
         with np.errstate(over="ignore"):
@@ -154,10 +156,6 @@ def _read(file, columns, features, used):
     except (ValueError, OverflowError):
         _raise_no_number(file, columns, features)
         raise
-    if not isinstance(found.index, pandas.RangeIndex):
-        raise ValueError(
-            not_a_table(file, "rows have more cells than the first line")
-        )
     x = np.ascontiguousarray(found[features].to_numpy(np.float32))
     if not np.isfinite(x).all():
         _raise_no_number(file, columns, features)
@@ -170,6 +168,29 @@ def _read(file, columns, features, used):
                 cells if name == PATH else normalized(cells), kind
             )
     return texts, x
+
+
+def _require_cells_of_columns(file, columns):
+    """Raises if the first row has more cells than columns.
+
+    pandas would take its first cells as names of rows, and shift the others. In
+    later rows it refuses such cells.
+    """
+    try:
+        with open(file, encoding="utf-8-sig", newline="") as lines:
+            rows = csv.reader(lines)
+            next(rows, None)  # the names of the columns
+            first = next(rows, [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(not_a_table(file, error)) from error
+    if len(first) > len(columns):
+        raise ValueError(
+            not_a_table(
+                file,
+                "rows have more cells than the first line (for example a comma "
+                "at the end of the rows)",
+            )
+        )
 
 
 def _parsed(file, kinds):

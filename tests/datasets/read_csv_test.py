@@ -139,6 +139,8 @@ def test_recordings(table):
         ("x,label\n1,a\n2\n", "line 3: the column label is empty"),
         ("label,x\na,1\nb\n", "line 3: the feature 'x' is '', expected"),
         ("label,x\na,1,7\nb,2,7\n", "rows have more cells than the first"),
+        ("x,y,label\n1,2,a,\n3,4,b,\n", "comma at the end of the rows"),
+        ("x,label\n0,2,7\n1,3,8\n", "rows have more cells than the first"),
         (b"label,x\n\xff\xfe,1\n", "is not a table of text in UTF-8"),
         ("path,label\n1.png,a\n1.png,b\n", "'1.png' twice, in the lines 2 and"),
         ("path,label\na.png,a\n./a.png,b\n", "'a.png' twice, in the lines 2"),
