@@ -215,7 +215,7 @@ def _compute(model, x, keys, missing, store: FeatureStore) -> None:
     def forward(images):
         return model(images, training=False)
 
-    bar = keras.utils.Progbar(len(missing), unit_name="image")
+    progress = Progress(len(missing), "image")
     blocks = np.split(missing, range(_BLOCK, len(missing), _BLOCK))
     waiting: list = []
     done: list = []
@@ -241,7 +241,7 @@ def _compute(model, x, keys, missing, store: FeatureStore) -> None:
                 )
             waiting.append(features)
             done.append(block)
-            bar.add(len(block))
+            progress.advance(len(block))
             if sum(map(len, done)) >= _NUM_PER_FILE or block is blocks[-1]:
                 rows = np.concatenate(done)
                 store.add(keys[rows], np.concatenate(waiting))

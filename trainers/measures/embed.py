@@ -44,7 +44,7 @@ def head_uncertainty(model, x, shown: bool = True) -> np.ndarray | None:
         batches = (x[number][np.newaxis] for number in range(len(x)))
     else:
         batches = (x[i : i + BLOCK] for i in range(0, len(x), BLOCK))
-    progress = Progress(len(x), "uncertainty") if shown else None
+    progress = Progress(len(x), "example") if shown else None
     found = []
     for batch in batches:
         found.append(model.predict_uncertainty(batch))

@@ -1,4 +1,4 @@
-"""Progress with time left: a bar on a terminal, else a line now and then."""
+"""Progress with time left: one line on a terminal, else a line now and then."""
 
 import sys
 import time
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 SECONDS_PER_LINE = 10
-# Shorter jobs have no bar.
-SECONDS_BEFORE_BAR = 2
+# On a terminal, the line is replaced; shorter jobs have none.
+SECONDS_BEFORE_LINE = 2
+SECONDS_PER_UPDATE = 0.1
 
 
 class Progress:
@@ -23,26 +24,39 @@ class Progress:
     def __init__(self, total: int, unit: str = "episode"):
         self.total, self.unit, self.done = total, unit, 0
         self.started = self.printed = time.monotonic()
-        self.bar = None
-        if sys.stdout.isatty():
-            import keras
-
-            self.bar = keras.utils.Progbar(total, unit_name=unit)
+        self.first: tuple[int, float] | None = None
+        self.width = 0
+        self.is_terminal = sys.stdout.isatty()
 
     def advance(self, count: int = 1) -> None:
         """Counts units that are done."""
         self.done += count
         now = time.monotonic()
-        if self.bar is not None:
-            if now > self.started + SECONDS_BEFORE_BAR:
-                self.bar.update(self.done)
+        if self.first is None:
+            self.first = self.done, now
+        if self.is_terminal:
+            self._replace_line(now)
         elif now > self.printed + SECONDS_PER_LINE:
             self.printed = now
-            left = (now - self.started) * (self.total - self.done) / self.done
-            print(
-                f"{self.done} of {self.total} {self.unit}s, {left:.0f} s left",
-                flush=True,
-            )
+            print(self._text(now), flush=True)
+
+    def _replace_line(self, now: float) -> None:
+        is_last = self.done >= self.total
+        is_new = now > self.printed + SECONDS_PER_UPDATE
+        if now > self.started + SECONDS_BEFORE_LINE and (is_new or is_last):
+            self.printed, text = now, self._text(now)
+            end = "\n" if is_last else ""
+            print(f"\r{text:<{self.width}}", end=end, flush=True)
+            self.width = len(text)
+
+    def _text(self, now: float) -> str:
+        """The rate is measured after the first units, which contain tracing."""
+        text = f"{self.done} of {self.total} {self.unit}s"
+        done, since = self.first or (self.done, now)
+        if self.done in (done, self.total):
+            return text
+        left = (now - since) * (self.total - self.done) / (self.done - done)
+        return f"{text}, {left:.0f} s left"
 
     def counting(self, function: Callable) -> Callable:
         """Returns the function; each call advances by one."""

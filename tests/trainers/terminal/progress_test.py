@@ -40,13 +40,48 @@ def test_short_jobs_are_silent(clock, capsys, monkeypatch):
     assert capsys.readouterr().out == ""
 
 
-def test_a_terminal_has_a_bar(clock, capsys, monkeypatch):
+def test_a_terminal_has_a_line_that_is_replaced(clock, capsys, monkeypatch):
     monkeypatch.setattr(module.sys.stdout, "isatty", lambda: True)
-    progress = Progress(2)
-    for _ in range(2):
-        clock[0] += 5
+    progress = Progress(3)
+    for seconds in (5, 2, 0.01):
+        clock[0] += seconds
         progress.advance()
-    assert "2/2" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out.endswith("\n")
+    assert [line.rstrip() for line in out.rstrip("\n").split("\r")] == [
+        "",
+        "1 of 3 episodes",
+        "2 of 3 episodes, 2 s left",
+        "3 of 3 episodes",
+    ]
+    lengths = [len(line) for line in out.rstrip("\n").split("\r")[2:]]
+    assert lengths[0] == lengths[1], "blanks replace the rest of a line"
+
+
+def test_a_slow_first_unit_does_not_count(clock, capsys):
+    """The first takes 20 s, as with tracing; the others a second each."""
+    progress = Progress(100, "open-set episode")
+    for seconds in [20] + 30 * [1]:
+        clock[0] += seconds
+        progress.advance()
+    # Printed when more than ten seconds have passed.
+    assert capsys.readouterr().out.splitlines() == [
+        "1 of 100 open-set episodes",
+        "12 of 100 open-set episodes, 88 s left",
+        "23 of 100 open-set episodes, 77 s left",
+    ]
+
+
+def test_a_slow_first_block_does_not_count(clock, capsys):
+    progress = Progress(1024, "image")
+    for seconds in (20, 4, 8):
+        clock[0] += seconds
+        progress.advance(256)
+    # After the first block, 512 images took 12 s; 256 are left.
+    assert capsys.readouterr().out.splitlines() == [
+        "256 of 1024 images",
+        "768 of 1024 images, 6 s left",
+    ]
 
 
 def test_functions_and_rows_are_counted():
