@@ -61,10 +61,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--false-accept-rate",
         type=float,
-        default=0.01,
         metavar="RATE",
         help="share of pairs of different classes that are accepted; default: "
-        "0.01",
+        "0.01, or what the number of held-out pairs can measure",
     )
     result.add_argument(
         "--calibration",
@@ -152,7 +151,7 @@ def _check(arguments: argparse.Namespace) -> None:
     """Checks the flags, before anything is loaded."""
     for flag in ("false_accept_rate", "prior"):
         value = getattr(arguments, flag)
-        if not 0 < value < 1:
+        if value is not None and not 0 < value < 1:
             raise ValueError(
                 f"--{flag.replace('_', '-')} must be between 0 and 1; "
                 f"received {value}"

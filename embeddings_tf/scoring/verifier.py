@@ -35,7 +35,7 @@ _VALUES = (
     "report",
 )
 # Pairs of a kind to which the calibration is fitted.
-_MOST_PAIRS = 50_000
+MOST_PAIRS = 50_000
 NUM_RESAMPLES = 200
 # Resamples of fewer classes are nearly the same few pairs of classes, so that
 # the interval of a rate would claim too much.
@@ -159,7 +159,7 @@ class Verifier:
         )
         found = labelled_embeddings(self._embed(x), labels)
         ids = np.unique(found.labels, return_inverse=True)[1]
-        first, second = draw_pairs(ids, _MOST_PAIRS, self.seed)
+        first, second = draw_pairs(ids, MOST_PAIRS, self.seed)
         is_same = ids[first] == ids[second]
         _require_pairs(is_same, rate)
         scores = score_pairs(
@@ -339,8 +339,8 @@ def _require_pairs(is_same: np.ndarray, rate: float) -> None:
         )
     if rate * num_different < 1 - 1e-9:
         mend = "Use more examples or a larger rate."
-        if num_different == _MOST_PAIRS:
-            mend = f"At most {_MOST_PAIRS} pairs are drawn: use a larger rate."
+        if num_different == MOST_PAIRS:
+            mend = f"At most {MOST_PAIRS} pairs are drawn: use a larger rate."
         raise ValueError(
             f"{num_different} pairs of different classes cannot measure a "
             f"false-accept rate of {rate}; the smallest is "

@@ -18,8 +18,10 @@ from tests.trainers.enroll_test import HELD_OUT
 from tests.trainers.enroll_test import TEST
 from trainers import verify
 from trainers.config import load_recipe
+from trainers.trained.galleries import held_out
 from trainers.trained.trained import Trained
 from trainers.trained.verifiers import _source
+from trainers.trained.verifiers import measurable_rate
 from trainers.training.checkpoint import load_best
 
 # Colours hardly overlap, so that no line separates the pairs.
@@ -224,11 +226,15 @@ def test_changed_recordings_of_kaldi_are_calibrated_again(tmp_path):
     fields += ["label.feature=", "label.pattern="]
     run = load_recipe("spoken_digit_triplet", fields)
     trained = Trained(tmp_path, run, None)
-    before = _source(trained, None)
-    assert _source(trained, None) == before
+
+    def source():
+        return _source(trained, None, held_out(trained, None, processed=False))
+
+    before = source()
+    assert source() == before
     wave = tmp_path / "kaldi" / "held_out" / "0.wav"
     write_wav(wave, rng.integers(-99, 99, 4000).astype("int16"), 8000)
-    assert _source(trained, None) != before
+    assert source() != before
 
 
 def test_a_good_model_is_calibrated_by_default(colours, tmp_path, capsys):
@@ -249,6 +255,38 @@ def test_a_good_model_is_calibrated_by_default(colours, tmp_path, capsys):
         assert "the calibration is isotonic" in capsys.readouterr().out
     assert call(verify, *words, "--fit", "isotonic") == 0
     assert "the calibration is isotonic" not in capsys.readouterr().out
+
+
+def test_few_pairs_raise_the_default_rate(colours, tmp_path, capsys):
+    """Two classes of six: 36 pairs. The rate stays when it is stored."""
+    photos, workdir = colours / "photos", tmp_path / "run"
+    shutil.copytree(colours / "run", workdir)
+    for name in TEST[:2]:
+        shutil.copytree(photos / name, tmp_path / "others" / name)
+    words = ["--workdir", workdir, *FIT[:2]]
+    words += ["--calibration", tmp_path / "others"]
+    words += [photos / TEST[2] / "0.png", photos / TEST[2] / "1.png"]
+    line = "36 pairs of different held-out classes can measure a false-accept "
+    for _ in range(2):  # fitted, and from the file
+        assert call(verify, *words) == 0
+        out = capsys.readouterr().out
+        assert line + "rate of 0.0278 or more; 0.01 needs 100." in out
+        assert "(stated: 2.78 %;" in out
+    assert "Calibrating." not in out
+    error = refused(capsys, verify, *words, "--false-accept-rate", 0.02)
+    assert "cannot measure --false-accept-rate 0.02; the smallest is" in error
+    assert "Take --false-accept-rate 0.0278, or --calibration with" in error
+
+
+def test_many_pairs_keep_the_rate():
+    """Two classes of 10: 100 pairs; of 400: more than the 50,000 drawn."""
+    labels = np.repeat(["a", "b"], 10)
+    assert measurable_rate(labels, None) == 0.01
+    assert measurable_rate(labels, 0.01) == 0.01
+    for refused_by_fit in (["a", "a"], ["a", "b"]):
+        assert measurable_rate(refused_by_fit, None) == 0.01
+    with pytest.raises(ValueError, match="smallest is 2e-05.*rate 2e-05$"):
+        measurable_rate(np.repeat(["a", "b"], 400), 1e-5)
 
 
 def test_rows_of_data_by_name(tmp_path, capsys):

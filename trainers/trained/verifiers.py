@@ -9,21 +9,29 @@ import numpy as np
 from embeddings_tf import scoring
 from embeddings_tf.datasets import Images
 from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.metrics.arrays import rounded_up
 from embeddings_tf.scoring import array_file
+from embeddings_tf.scoring.verifier import MOST_PAIRS
 from embeddings_tf.scoring.verifier import NUM_RESAMPLES
 from trainers.data.copies import Copies
 from trainers.data.data_name import absolute_data
 from trainers.terminal.progress import Progress
 from trainers.trained.galleries import held_out
+from trainers.trained.inputs import Inputs
 from trainers.trained.trained import Trained
 from trainers.trained.trained import embed_inputs
 
+RATE = 0.01
 FILE, PAIRS = "verifier.json", "verifier_pairs.npz"
 KIND = "scores of held-out pairs of embeddings_tf"
 
 
 def fitted_verifier(
-    trained: Trained, data: str | None, rate: float, kind: str, prior: float
+    trained: Trained,
+    data: str | None,
+    rate: float | None,
+    kind: str,
+    prior: float,
 ) -> tuple[scoring.Verifier, np.ndarray, np.ndarray]:
     """Returns a verifier for held-out classes, from the workdir if it is there.
 
@@ -34,11 +42,15 @@ def fitted_verifier(
         trained: The run.
         data: Folder or data set of held-out classes; None: the validation
             classes of the run.
-        rate: False-accept rate of the threshold.
+        rate: False-accept rate of the threshold; None: 0.01, or the smallest
+            that the number of pairs can measure, if it is higher.
         kind: Kind of the calibration.
         prior: Prior probability of the same class.
     """
-    source = _source(trained, data)
+    # Nothing is computed from recordings and images.
+    held = held_out(trained, data, processed=False)
+    rate = measurable_rate(held.labels, rate)
+    source = _source(trained, data, held)
     found = _kept(trained, source, rate, kind, prior)
     if found is not None:
         return found
@@ -65,14 +77,48 @@ def fitted_verifier(
     return verifier, scores, is_same
 
 
-def _source(trained: Trained, data: str | None) -> str:
+def measurable_rate(labels, rate: float | None) -> float:
+    """Returns the false-accept rate that held-out pairs can measure.
+
+    Args:
+        labels: Classes of the held-out examples, `(n,)`.
+        rate: As in `fitted_verifier`.
+
+    Raises:
+        ValueError: If the pairs are too few for the rate.
+    """
+    sizes = np.unique(labels, return_counts=True)[1]
+    total = (sizes.sum() ** 2 - np.square(sizes).sum()) // 2
+    count = min(int(total), MOST_PAIRS)
+    if count < 2:  # `Verifier.fit` refuses one class, and single examples
+        return RATE if rate is None else rate
+    smallest = 1 / count
+    needed = round(1 / RATE)
+    if rate is None and count < needed:
+        rate = rounded_up(smallest)
+        print(
+            f"{count} pairs of different held-out classes can measure a "
+            f"false-accept rate of {rate:g} or more; {RATE} needs {needed}.",
+            flush=True,
+        )
+    rate = RATE if rate is None else rate
+    if rate < smallest * (1 - 1e-9):
+        more = ", or --calibration with a folder of more examples"
+        raise ValueError(
+            f"{count} pairs of different held-out classes cannot measure "
+            f"--false-accept-rate {rate:g}; the smallest is "
+            f"{rounded_up(smallest)}. Take --false-accept-rate "
+            f"{rounded_up(smallest)}{more if count < MOST_PAIRS else ''}"
+        )
+    return rate
+
+
+def _source(trained: Trained, data: str | None, found: Inputs) -> str:
     """Where the held-out examples are, and a digest of them.
 
     Of files, the digest covers paths, sizes and times, which is faster than
-    their contents. Other examples of the user's own are read. Nothing is
-    computed from recordings and images.
+    their contents. Other examples of the user's own are read.
     """
-    found = held_out(trained, data, processed=False)
     data = data or trained.run.data.dataset
     is_array = isinstance(found.x, np.ndarray)
     # Prepared data sets, which are not read here, do not change.
