@@ -39,6 +39,8 @@ def feature_function(x, front_end: Part):
         input_signature=[tf.TensorSpec((None,), tf.float32)],
         autograph=False,
     )
+    # TensorFlow warns of retracing if threads wait in their first call.
+    traced.get_concrete_function()
 
     def compute(waveform):
         waveform = waveform.astype(np.float32)
