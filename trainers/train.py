@@ -21,11 +21,6 @@ from trainers.config.recipe_list import recipe_list
 from trainers.recipes import every_recipe
 from trainers.terminal import command_names
 
-# Share of the step time spent waiting for input, above which a hint is printed.
-LARGE_WAIT = 0.2
-# A shorter training says little about its input.
-SHORT_SECONDS = 60
-
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
@@ -91,6 +86,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
     with open_workdir(workdir) as path:
         contains_run(path, run)  # another run is refused at once
         start(run.training.strategy)
+        from trainers.data.wait_hint import wait_hint
         from trainers.fit import fit
 
         print(
@@ -100,14 +96,8 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         )
         training = fit(run, name, path)["training"]
         _save_curve(name, training, path / "learning_curves.png")
-    is_long = training["seconds"] > SHORT_SECONDS
-    if is_long and training.get("input_wait", 0) > LARGE_WAIT:
-        print(
-            f"\n{100 * training['input_wait']:.0f} % of the step time was "
-            "spent waiting for input. Keep decoded examples in memory or in a "
-            "memory-mapped array, do less in config.preprocess, or use more "
-            "cores (docs/training.md)."
-        )
+    if hint := wait_hint(run.data, training):
+        print(f"\n{hint}")
     print(
         f"\n{training['monitor']} {training['best_value']:.4f} in epoch "
         f"{training['best_epoch']} of {training['epochs']}, "
