@@ -224,7 +224,9 @@ class TrainingFields:
         "", "Logged value that chooses the best epoch; empty: the evaluator's."
     )
     patience: int = field(
-        10, "Epochs without improvement before training stops."
+        10,
+        "Epochs without improvement before training stops; num_epochs or more "
+        "never stops early.",
     )
     plateau: Plateau = field(Plateau(), "Lowers the learning rate.")
     piece_size: int = field(

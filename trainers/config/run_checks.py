@@ -149,9 +149,14 @@ def _check_numbers(run: Run) -> None:
     training, folds = run.training, run.data.folds
     for name in ("steps_per_epoch", "num_epochs", "patience"):
         if getattr(training, name) < 1:
+            mend = ""
+            if name == "patience":
+                mend = (
+                    "; a value of config.num_epochs or more never stops early"
+                )
             raise ValueError(
                 f"config.{name} must be at least 1; received "
-                f"{getattr(training, name)}"
+                f"{getattr(training, name)}{mend}"
             )
     if folds.num_folds < 0 or folds.num_folds == 1:
         raise ValueError(
