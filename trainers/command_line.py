@@ -10,6 +10,8 @@ import sys
 import warnings
 from typing import NoReturn
 
+from trainers.terminal import command_names
+
 INPUTS_HELP = (
     "files; or one folder, with a subfolder per class or without; or one data "
     "set such as image_folder:PATH; default: the run's own data"
@@ -18,6 +20,8 @@ INPUTS_HELP = (
 
 # Flags whose value is a folder or a file.
 PATHS = ("config", "directory", "gallery", "projector", "workdir")
+# In the message of a damaged image; `datasets` needs TensorFlow.
+DAMAGED_IMAGE = "is not a complete JPEG or PNG image"
 # How a shell reports a process that was ended by a closed pipe.
 CLOSED_PIPE = 141
 
@@ -201,7 +205,7 @@ def run(function, *arguments) -> int:
         message = _one_line(error)
         if message is None or os.environ.get("EMBEDDINGS_TF_TRACEBACK"):
             raise
-        print(f"error: {message}", file=sys.stderr)
+        print(f"error: {message}{_remedy(message)}", file=sys.stderr)
         return 1
     return 0
 
@@ -228,6 +232,14 @@ def _plain_warnings():
         yield
     finally:
         warnings.formatwarning = before
+
+
+def _remedy(message: str | None) -> str:
+    """Returns the command that names all bad images, after one of them."""
+    if message is None or DAMAGED_IMAGE not in message:
+        return ""
+    command = command_names.display_name("trainers.train")
+    return f" {command} DATA --check names all bad files."
 
 
 def _one_line(error: Exception) -> str | None:

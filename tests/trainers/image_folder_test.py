@@ -190,7 +190,8 @@ def test_different_sizes_need_a_size(sizes):
             lambda folder: (folder / "b" / "0.png").write_bytes(b"no image"),
             ("images.size=105",),
             "b/0.png is not a complete JPEG or PNG image: it is empty, "
-            "truncated, damaged or of another format. Replace or remove it.",
+            "truncated, damaged or of another format. Replace or remove it. "
+            "python -m trainers.train DATA --check names all bad files.",
         ),
         (
             # TensorFlow would read it; exports of images would not.
