@@ -512,7 +512,7 @@ def test_check_without_a_goal_warns_of_what_goals_refuse(tmp_path, capsys):
         "1 of 49 images have another size than the first, such as c/3.png"
         in (found.err)
     )
-    assert "have one example: single; most goals need two" in found.err
+    assert "has one example: single; most goals need two" in found.err
 
 
 def test_check_with_a_goal_refuses_what_its_training_refuses(tmp_path, capsys):
@@ -671,6 +671,24 @@ def test_check_names_copies(tmp_path, capsys):
     assert pairs == ["  c/3.png is a/1.png (a and c)", "  a/2.png is a/1.png"]
 
 
+def test_check_of_bad_files_also_warns(tmp_path, capsys):
+    """What a check after the repair of the file would still find."""
+
+    def change(folder):
+        (folder / "a" / "1.png").write_bytes(b"no image")
+        shutil.copy(folder / "a" / "2.png", folder / "c" / "3.png")
+        write_image(folder / "single" / "0.png", np.ones((6, 6, 3)))
+
+    dataset = folders(tmp_path, change)
+    assert call(train, dataset, "--check") == 1
+    single, copies, copy, bad, last = capsys.readouterr().err.splitlines()
+    assert "1 of 9 classes has one example: single" in single
+    assert copies.startswith("warning: copies of other examples: 1, 1 in anoth")
+    assert copy == "  c/3.png is a/2.png (a and c)"
+    assert "a/1.png is not a complete JPEG or PNG" in bad
+    assert last == ("error: 1 of 49 examples is bad; the line above names it")
+
+
 def test_check_names_copies_of_training_and_test(tmp_path, capsys):
     x = np.arange(12.0, dtype="float32").reshape(6, 2)
     rows = {
@@ -748,7 +766,8 @@ def test_check_names_recordings_without_features(tmp_path, capsys):
     write_wav(tmp_path / "voices" / "bob" / "1.wav", 0 * samples)
     write_wav(tmp_path / "voices" / "bob" / "2.wav", samples[:50])
     assert call(train, f"audio_folder:{tmp_path / 'voices'}", "--check") == 1
-    silent, short, last = capsys.readouterr().err.splitlines()
+    single, silent, short, last = capsys.readouterr().err.splitlines()
+    assert "1 of 2 classes has one example: ann" in single
     assert silent.startswith("bob/1.wav: An utterance has no speech")
     assert short.startswith("bob/2.wav: A recording is too short for a frame")
     assert last.startswith("error: 2 of 3 examples are bad")

@@ -12,6 +12,7 @@ from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import has_all_examples
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.table_columns import table_columns
+from embeddings_tf.ops.counted import counted
 from trainers.config.evaluation_fields import Retrieval
 from trainers.config.evaluation_fields import RetrievalValidation
 from trainers.config.run import DataFields
@@ -79,12 +80,12 @@ def check_data(run: Run, for_goal: bool = False) -> int:
         if found:  # data by name cannot be changed
             _add_copies(copies, run, data, split, x, contents)
         total += len(x)
-    if bad:
-        _refuse(run, bad, total)
     if lines := copies.lines():
         warnings.append("\n".join(lines))
     for text in warnings:
         print("warning:", text, file=sys.stderr)
+    if bad:
+        _refuse(run, bad, total)
     return total
 
 
@@ -97,9 +98,13 @@ def _refuse(run: Run, bad: list[str], total: int) -> NoReturn:
     where = ""
     if kind == "csv" and not table_columns(path).features:
         where = "; paths start in the folder of the table"
+    named = "are bad; the lines above name them"
+    if len(bad) == 1:
+        named = "is bad; the line above names it"
+    elif len(bad) > MOST_LINES:
+        named = "are bad; the lines above name the first"
     raise ValueError(
-        f"{len(bad)} of {total} examples are bad; the lines above name "
-        f"{'them' if len(bad) <= MOST_LINES else 'the first'}{where}"
+        f"{len(bad)} of {counted(total, 'example')} {named}{where}"
     )
 
 
@@ -131,7 +136,8 @@ def _small_classes(data: Data, split: str) -> list[str]:
     if not few:
         return []
     return [
-        f"{len(few)} of {len(names)} classes have one example: {listed(few)}; "
+        f"{len(few)} of {counted(len(names), 'class', 'classes')} "
+        f"{'has' if len(few) == 1 else 'have'} one example: {listed(few)}; "
         "most goals need two"
     ]
 
