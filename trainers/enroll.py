@@ -138,6 +138,7 @@ def _enroll(
     arguments: argparse.Namespace, path: pathlib.Path, workdir: str
 ) -> None:
     """Changes the gallery as it is now, with a lock on its folder."""
+    from embeddings_tf.ops.counted import counted
     from trainers.trained.galleries import calibrate
     from trainers.trained.galleries import calibration_inputs
     from trainers.trained.galleries import new_gallery
@@ -194,7 +195,7 @@ def _enroll(
         gallery.enroll(embeddings, found.labels, names)
         replaced = len(known) + len(names) - len(gallery.examples_)
         if replaced:
-            print(f"Replaced {replaced} examples that were enrolled before.")
+            print(f"Replaced {counted(replaced, 'example')} enrolled before.")
     if others is not None:
         check_inputs = not arguments.no_input_check
         calibrate(trained, gallery, others, rate, check_inputs)
@@ -331,11 +332,13 @@ def _is_new_calibration(arguments) -> bool:
 
 def _report(path, gallery, workdir) -> None:
     from embeddings_tf.datasets.listed import listed
+    from embeddings_tf.ops.counted import counted
+    from trainers.trained.galleries import not_enrolled
 
     classes = gallery.classes_
     print(
-        f"Wrote {path}: {len(gallery.examples_)} examples of {len(classes)} "
-        f"classes, {listed([*classes])}."
+        f"Wrote {path}: {counted(len(gallery.examples_), 'example')} of "
+        f"{counted(len(classes), 'class', 'classes')}, {listed([*classes])}."
     )
     found = gallery.calibration_
     if found is None:
@@ -345,8 +348,8 @@ def _report(path, gallery, workdir) -> None:
             f"Unknown below {gallery.score} {gallery.threshold_:.6g}: accepts "
             f"at most {100 * found['false_accept_rate']:.3g} % of inputs of "
             "other classes, on average over such classes.\n"
-            f"Calibrated on {found['num_examples']} examples of "
-            f"{found['num_classes']} classes that are not enrolled, of which "
+            f"Calibrated on {counted(found['num_examples'], 'example')} of "
+            f"{not_enrolled(found['num_classes'])}, of which "
             f"{100 * found['calibration_rate']:.1f} % are accepted."
         )
     if gallery.typicality is not None:

@@ -142,6 +142,7 @@ def _print_untypical(found: dict) -> None:
 
 def _print_summary(gallery, labels, found, groups, enrolled) -> None:
     """With the classes of the inputs known, prints how many are right."""
+    from embeddings_tf.ops.counted import counted
     from trainers.trained.known_classes import ENROLLED
     from trainers.trained.known_classes import OTHER
 
@@ -149,18 +150,19 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
         rows, left_out = rows & ~enrolled, (rows & enrolled).sum()
         accepted = found["accepted"][rows]
         if left_out:
-            print(
-                f"{left_out} inputs are examples of the gallery themselves and "
-                "do not count."
-            )
+            do_not_count = "are examples of the gallery themselves and do not"
+            if left_out == 1:
+                do_not_count = "is an example of the gallery and does not"
+            print(f"{counted(left_out, 'input')} {do_not_count} count.")
         if not rows.any():
             continue
+        inputs = counted(rows.sum(), "input")
         if name == ENROLLED:
             right = found["answer"][rows].astype(str) == labels[rows].astype(
                 str
             )
             print(
-                f"Of {rows.sum()} inputs of {name}, {100 * right.mean():.1f} % "
+                f"Of {inputs} of {name}, {100 * right.mean():.1f} % "
                 f"are identified and {100 * (~accepted).mean():.1f} % are "
                 "answered 'unknown'."
             )
@@ -170,7 +172,7 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
             rate = gallery.calibration_["false_accept_rate"]
             promise = f" (promised: at most {100 * rate:.3g} % on average)"
         print(
-            f"Of {rows.sum()} inputs of {name}, {100 * accepted.mean():.1f} % "
+            f"Of {inputs} of {name}, {100 * accepted.mean():.1f} % "
             f"are accepted{promise}."
         )
 

@@ -246,6 +246,7 @@ def _print_lines(columns: dict) -> None:
 
 
 def _print_report(report: dict) -> None:
+    from embeddings_tf.ops.counted import counted
     from embeddings_tf.scoring.verifier import LEAST_CLASSES
 
     count = report["num_classes"]
@@ -259,19 +260,23 @@ def _print_report(report: dict) -> None:
         f"The threshold accepts {100 * report['reached_false_accept_rate']:.2f}"
         f" % of {report['num_different']} pairs of different held-out classes "
         f"(stated: {100 * report['false_accept_rate']:g} %; {interval}) and "
-        f"misses {100 * report['miss_rate']:.1f} % of {report['num_same']} "
-        f"pairs of the same class. Cllr {report['cllr']:.3f}."
+        f"misses {100 * report['miss_rate']:.1f} % of "
+        f"{counted(report['num_same'], 'pair')} of the same class. "
+        f"Cllr {report['cllr']:.3f}."
     )
 
 
 def _print_rates(accepted, same) -> None:
     """With the truth known, prints the errors on the given pairs."""
+    from embeddings_tf.ops.counted import counted
+
     for is_same, text in ((True, "are missed"), (False, "are accepted")):
         chosen = accepted[same == is_same]
         if len(chosen):
             wrong = 100 * (chosen != is_same).mean()
             kind = "the same class" if is_same else "different classes"
-            print(f"Of {len(chosen)} pairs of {kind}, {wrong:.1f} % {text}.")
+            pairs = counted(len(chosen), "pair")
+            print(f"Of {pairs} of {kind}, {wrong:.1f} % {text}.")
 
 
 def main(words=None) -> int:

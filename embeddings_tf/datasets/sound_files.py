@@ -8,6 +8,7 @@ import numpy as np
 from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.speech import wave_files
 from embeddings_tf.datasets.utterances import Utterances
+from embeddings_tf.ops.counted import counted
 
 EXTENSIONS = (".wav", ".flac", ".ogg")
 
@@ -51,7 +52,8 @@ def _headers(paths):
             errors.append(error)
             bad.append(path)
     if len(errors) > 1:
-        others = f"{len(bad) - 1} more files are bad: {listed(bad[1:], 20)}."
+        others = counted(len(bad) - 1, "more file is", "more files are")
+        others += f" bad: {listed(bad[1:], 20)}."
         raise type(errors[0])(f"{errors[0]} {others}") from errors[0]
     if errors:
         raise errors[0]
@@ -73,9 +75,9 @@ def _header(path):
         raise ValueError(_damaged(path, error)) from error
     if found.channels != 1 or found.frames < 1:
         raise ValueError(
-            f"{path} has {found.channels} channels of {found.frames} samples, "
-            "expected one channel with samples; convert it, for instance with "
-            "ffmpeg or sox."
+            f"{path} has {counted(found.channels, 'channel')} of "
+            f"{counted(found.frames, 'sample')}, expected one channel with "
+            "samples; convert it, for instance with ffmpeg or sox."
         )
     return found.frames, found.samplerate
 

@@ -91,7 +91,7 @@ def test_refused(folder):
     path.write_bytes(b"no recording")
     fails(ValueError, "bob/1.wav is damaged or not a WAV file")
     (folder / "ann" / "2.wav").write_bytes(b"")
-    fails(ValueError, "ann/2.wav is .* 1 more files are bad: .*bob/1.wav")
+    fails(ValueError, "ann/2.wav is .* 1 more file is bad: .*bob/1.wav")
     (folder / "ann" / "2.wav").unlink()
     path.rename(path.with_suffix(".m4a"))
     fails(ValueError, r"voices/bob has no recordings; .*\.flac.* found 1 .m4a")

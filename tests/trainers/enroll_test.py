@@ -18,6 +18,7 @@ from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import enroll
 from trainers import identify
+from trainers.trained.galleries import promised_rate
 
 PARTS = divide_classes(f"c{number:02}" for number in range(40))
 TEST, HELD_OUT = PARTS["test"], PARTS["validation"]
@@ -72,6 +73,15 @@ def test_the_picture_has_the_scores_that_set_the_threshold(
     assert (1 + shares.sum()) / (count + 1) <= 0.25
     assert call(enroll, "--gallery", tmp_path / "g.npz", "--no-threshold") == 0
     assert len(drawn) == 1, "without a threshold there is nothing to draw"
+
+
+def test_one_calibration_class_is_named_in_the_singular(capsys):
+    """One of two exchangeable classes: a half."""
+    assert promised_rate({"a"}, None) == 0.5
+    line = "1 class that is not enrolled can promise a false-accept rate of 0.5"
+    assert capsys.readouterr().out.startswith(line)
+    with pytest.raises(ValueError, match="0.5 with 1 calibration class. Take"):
+        promised_rate({"a"}, 0.1)
 
 
 def test_adding_and_removing(gallery, colours, capsys):
@@ -183,7 +193,7 @@ def test_a_file_is_enrolled_once(gallery, colours, monkeypatch, capsys):
     monkeypatch.chdir(colours / "photos" / TEST[0])
     words = ["--gallery", gallery, "0.png", "5.png", "--class"]
     assert call(enroll, *words, TEST[0]) == 0
-    assert "Replaced 1 examples that were" in capsys.readouterr().out
+    assert "Replaced 1 example enrolled before." in capsys.readouterr().out
     after = contents(gallery)
     assert len(after["names"]) == len(before["names"]) + 1
     np.testing.assert_array_equal(

@@ -7,6 +7,7 @@ import numpy as np
 from embeddings_tf import scoring
 from embeddings_tf.datasets.listed import listed
 from embeddings_tf.metrics.arrays import rounded_up
+from embeddings_tf.ops.counted import counted
 from trainers.data.classes import FILE as CLASSES_FILE
 from trainers.data.data import Data
 from trainers.terminal.progress import counted_images
@@ -112,19 +113,29 @@ def promised_rate(others: set[str], rate: float | None) -> float:
         rate = max(RATE, smallest)
         if rate > RATE:
             print(
-                f"{len(others)} classes that are not enrolled can promise a "
+                f"{not_enrolled(len(others))} can promise a "
                 f"false-accept rate of {rate:.3g} or more; {RATE} needs "
                 f"{round(1 / RATE) - 1}.",
                 flush=True,
             )
     if rate < smallest * (1 - 1e-9):
+        number = counted(
+            len(others), "calibration class", "calibration classes"
+        )
         raise ValueError(
             f"--false-accept-rate {rate:g} must be at least 1 / (classes + 1), "
-            f"{rounded_up(smallest)} with {len(others)} calibration classes. "
+            f"{rounded_up(smallest)} with {number}. "
             f"Take --false-accept-rate {rounded_up(smallest)}, --calibration "
             "with a folder of more classes, or --no-threshold"
         )
     return rate
+
+
+def not_enrolled(count: int) -> str:
+    """Returns the number of classes for a message."""
+    return counted(
+        count, "class that is not enrolled", "classes that are not enrolled"
+    )
 
 
 def calibrate(

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from embeddings_tf.ops.counted import counted
+
 _BYTES = 2  # per sample
 _HEADER_BYTES = 44  # at least
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
@@ -112,7 +114,8 @@ def _opened(path):
         channels, bits = reader.getnchannels(), 8 * reader.getsampwidth()
         reader.close()
         raise ValueError(
-            f"{path} has {channels} channels of {bits} bits, expected one "
-            "channel of 16; convert it, for instance with ffmpeg or sox."
+            f"{path} has {counted(channels, 'channel')} of {bits} bits, "
+            "expected one channel of 16; convert it, for instance with ffmpeg "
+            "or sox."
         )
     return reader

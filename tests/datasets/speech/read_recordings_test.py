@@ -1,6 +1,7 @@
 """VoxCeleb: folders of recordings, and its lists of trials."""
 
 import gzip
+import wave
 
 import numpy as np
 import pytest
@@ -144,6 +145,11 @@ def test_empty_and_stereo_recordings(wav):
         read_recordings(wav)
     write_wav(wav / NAMES[0], np.zeros(80), channels=2)
     with pytest.raises(ValueError, match="2 channels of 16 bits"):
+        read_recordings(wav)
+    with wave.open(str(wav / NAMES[0]), "wb") as writer:
+        writer.setparams((1, 3, 16000, 0, "NONE", "not compressed"))
+        writer.writeframes(bytes(240))
+    with pytest.raises(ValueError, match="1 channel of 24 bits, expected one"):
         read_recordings(wav)
 
 
