@@ -1,4 +1,4 @@
-"""Progress with time left: one line on a terminal, else a line now and then."""
+"""Progress with time left: a bar on a terminal, else a line now and then."""
 
 import sys
 import time
@@ -11,6 +11,7 @@ SECONDS_PER_LINE = 10
 # On a terminal, the line is replaced; shorter jobs have none.
 SECONDS_BEFORE_LINE = 2
 SECONDS_PER_UPDATE = 0.1
+BAR_WIDTH = 20
 
 
 class Progress:
@@ -44,7 +45,9 @@ class Progress:
         is_last = self.done >= self.total
         is_new = now > self.printed + SECONDS_PER_UPDATE
         if now > self.started + SECONDS_BEFORE_LINE and (is_new or is_last):
-            self.printed, text = now, self._text(now)
+            full = BAR_WIDTH * min(self.done, self.total) // max(self.total, 1)
+            bar = f"[{'=' * full}{' ' * (BAR_WIDTH - full)}]"
+            self.printed, text = now, f"{bar} {self._text(now)}"
             end = "\n" if is_last else ""
             print(f"\r{text:<{self.width}}", end=end, flush=True)
             self.width = len(text)

@@ -40,7 +40,7 @@ def test_short_jobs_are_silent(clock, capsys, monkeypatch):
     assert capsys.readouterr().out == ""
 
 
-def test_a_terminal_has_a_line_that_is_replaced(clock, capsys, monkeypatch):
+def test_a_terminal_has_a_bar(clock, capsys, monkeypatch):
     monkeypatch.setattr(module.sys.stdout, "isatty", lambda: True)
     progress = Progress(3)
     for seconds in (5, 2, 0.01):
@@ -50,9 +50,9 @@ def test_a_terminal_has_a_line_that_is_replaced(clock, capsys, monkeypatch):
     assert out.endswith("\n")
     assert [line.rstrip() for line in out.rstrip("\n").split("\r")] == [
         "",
-        "1 of 3 episodes",
-        "2 of 3 episodes, 2 s left",
-        "3 of 3 episodes",
+        f"[{6 * '='}{14 * ' '}] 1 of 3 episodes",
+        f"[{13 * '='}{7 * ' '}] 2 of 3 episodes, 2 s left",
+        f"[{20 * '='}] 3 of 3 episodes",
     ]
     lengths = [len(line) for line in out.rstrip("\n").split("\r")[2:]]
     assert lengths[0] == lengths[1], "blanks replace the rest of a line"
