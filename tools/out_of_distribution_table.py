@@ -22,6 +22,7 @@ from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.uncertainty_table import SAID
 from trainers.measures.unknown_scores import auroc_text
 from trainers.workdirs.overrides import overrides
 
@@ -87,7 +88,7 @@ def _steps(run: dict) -> int:
 def _changed(run: dict) -> list[str]:
     """Returns `field=value` for each changed field of the training."""
     return [
-        f"{name.rpartition('.')[2]}={value}"
+        SAID.get((name, f"{value}")) or f"{name.rpartition('.')[2]}={value}"
         for name, value in overrides(run["recipe"], run["config"]).items()
         if name not in UNNAMED and not name.startswith("evaluation.")
     ]

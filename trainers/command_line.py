@@ -235,11 +235,11 @@ def _plain_warnings():
 
 
 def _remedy(message: str | None) -> str:
-    """Returns the command that names all bad images, after one of them."""
+    """Returns the command that names all bad images of a folder."""
     if message is None or DAMAGED_IMAGE not in message:
         return ""
     command = command_names.display_name("trainers.train")
-    return f" {command} DATA --check names all bad files."
+    return f" {command} DATA --check names all bad files of a folder or table."
 
 
 def _one_line(error: Exception) -> str | None:

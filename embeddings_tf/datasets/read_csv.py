@@ -176,6 +176,8 @@ def _require_cells_of_columns(file, columns):
     pandas would take its first cells as names of rows, and shift the others. In
     later rows it refuses such cells.
     """
+    # A cell may be longer than the default limit; pandas has none.
+    limit = csv.field_size_limit(2**31 - 1)
     try:
         with open(file, encoding="utf-8-sig", newline="") as lines:
             rows = csv.reader(lines)
@@ -183,6 +185,8 @@ def _require_cells_of_columns(file, columns):
             first = next(rows, [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(not_a_table(file, error)) from error
+    finally:
+        csv.field_size_limit(limit)
     if len(first) > len(columns):
         raise ValueError(
             not_a_table(

@@ -115,7 +115,7 @@ class UncertaintyHead(keras.layers.Layer):
         self.novelty = None
         if self.novelty_weight:
             self.novelty = keras.layers.BatchNormalization(
-                center=False, scale=False, dtype=dtype
+                center=False, scale=False, dtype="float32"
             )
         self.hidden = [
             keras.layers.Dense(units, "relu", dtype=dtype)
@@ -152,15 +152,21 @@ class UncertaintyHead(keras.layers.Layer):
         """Returns what unusual features add, `(batch,)`; 0 in training."""
         if self.novelty is None:
             return tf.zeros((), self.compute_dtype)
-        # In training too, so that `novelty` learns the scale of predictions.
-        x = self.standardize(features, training=False)
+        x = tf.cast(features, tf.float32)
+        if training:
+            # Averages over batches are wrong while they settle.
+            mean, variance = tf.nn.moments(x, axes=[0])
+            x = (x - mean) * tf.math.rsqrt(variance + self.standardize.epsilon)
+        else:
+            x = tf.cast(self.standardize(features, training=False), tf.float32)
         squares = tf.square(tf.clip_by_value(x, -1e9, 1e9))
         far = tf.reduce_sum(squares, axis=-1) / max(self.num_features, 1)
         novelty = tf.math.log(tf.maximum(far, 1e-6))[:, tf.newaxis]
         deviations = self.novelty(novelty, training=training)[:, 0]
         if training:
-            return tf.zeros_like(deviations)
-        return self.novelty_weight * tf.nn.relu(deviations - 2)
+            return tf.zeros((), self.compute_dtype)
+        penalty = self.novelty_weight * tf.nn.relu(deviations - 2)
+        return tf.cast(penalty, self.compute_dtype)
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0],)

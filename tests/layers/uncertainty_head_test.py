@@ -63,6 +63,31 @@ def test_only_features_unlike_those_of_training_have_a_penalty():
     )
 
 
+@pytest.mark.parametrize("scale", [0.03, 0.125, 1.0])
+@pytest.mark.parametrize("steps", [100, 400])
+def test_usual_features_have_no_penalty_while_averages_settle(scale, steps):
+    rng = np.random.default_rng(1)
+
+    def features(rows):
+        # Rows differ in their norm, as embeddings do.
+        norms = np.exp(0.2 * rng.normal(size=(rows, 1)))
+        return (scale * norms * rng.normal(size=(rows, 40))).astype("float32")
+
+    head = UncertaintyHead((4,), dropout=0.0, seed=0)
+    for _ in range(steps):
+        head(features(100), training=True)
+    penalty = head._penalty(features(500), training=False)
+    assert np.mean(penalty.numpy() > 0) < 0.05
+
+
+def test_a_half_precision_head_stays_finite():
+    rng = np.random.default_rng(0)
+    head = UncertaintyHead((4,), dtype="float16")
+    head(rng.normal(size=(20, 6)).astype("float16"), training=True)
+    found = head(np.full((3, 6), 60000, "float16"))
+    assert found.dtype == "float16" and np.isfinite(found).all()
+
+
 def test_a_head_of_an_earlier_version_has_no_penalty():
     config = UncertaintyHead((4,)).get_config()
     config.pop("novelty_weight")

@@ -191,7 +191,8 @@ def test_different_sizes_need_a_size(sizes):
             ("images.size=105",),
             "b/0.png is not a complete JPEG or PNG image: it is empty, "
             "truncated, damaged or of another format. Replace or remove it. "
-            "python -m trainers.train DATA --check names all bad files.",
+            "python -m trainers.train DATA --check names all bad files of a "
+            "folder or table.",
         ),
         (
             # TensorFlow would read it; exports of images would not.

@@ -314,7 +314,8 @@ def run_of_workdir(path: pathlib.Path) -> tuple[str, Run]:
         raise ValueError(
             f"{path} contains a search, not a run; name one of its trials{such}"
         )
-    return found["recipe"], run_from_config(found["config"])
+    config = _with_older_values(found["config"])
+    return found["recipe"], run_from_config(config)
 
 
 def read_results(path: pathlib.Path) -> dict:
@@ -365,12 +366,18 @@ def resolved(config: dict) -> dict:
     `search` of a search's config stays unchanged.
     """
     rest = {n: value for n, value in config.items() if n != "search"}
-    for section, older in OLDER_VALUES.items():
-        part = rest.get(section) or {}
-        if part.get("name") == older["name"]:
-            rest[section] = {**older, **part}
-    found = as_json(run_from_config(rest))
+    found = as_json(run_from_config(_with_older_values(rest)))
     return found | {n: v for n, v in config.items() if n == "search"}
+
+
+def _with_older_values(config: dict) -> dict:
+    """Adds the values of older runs for fields that the config omits."""
+    found = dict(config)
+    for section, older in OLDER_VALUES.items():
+        part = found.get(section) or {}
+        if part.get("name") == older["name"]:
+            found[section] = {**older, **part}
+    return found
 
 
 def as_json(run: Run) -> dict:

@@ -61,7 +61,7 @@ def test_the_place_of_the_data_may_change(tmp_path):
     workdir.claim(tmp_path, "first", config(data_dir="elsewhere"))
 
 
-def test_heads_of_older_runs_have_no_penalty():
+def test_heads_of_older_runs_have_no_penalty(tmp_path):
     head = {"name": "UncertaintyHead", "dropout": 0.1}
     found = workdir.resolved(workdir.as_json(config(uncertainty=head)))
     assert found["uncertainty"]["novelty_weight"] > 0
@@ -70,6 +70,14 @@ def test_heads_of_older_runs_have_no_penalty():
     assert older["novelty_weight"] == 0
     assert older["dropout"] == 0.1
     assert workdir.resolved({"loss": {"name": "TripletLoss"}})
+    workdir.claim(tmp_path, "first", config(uncertainty=head))
+    file = tmp_path / "config.json"
+    written = json.loads(file.read_text())
+    del written["config"]["uncertainty"]["novelty_weight"]
+    file.write_text(json.dumps(written))
+    run = workdir.run_of_workdir(tmp_path)[1]
+    assert run.uncertainty.arguments["novelty_weight"] == 0
+    assert workdir.changed_fields(tmp_path, run) == []
 
 
 def test_older_runs_get_the_default_of_a_new_field(tmp_path):
