@@ -176,7 +176,7 @@ def test_the_report_says_what_was_fitted(verifier):
 
 
 def test_many_examples_are_drawn(monkeypatch):
-    monkeypatch.setattr("embeddings_tf.scoring.verifier._MOST_PAIRS", 50)
+    monkeypatch.setattr("embeddings_tf.scoring.verifier.MOST_PAIRS", 50)
     report = Verifier(points()).fit(X, LABELS, 0.1).report_
     assert report["num_same"] == report["num_different"] == 50
 
