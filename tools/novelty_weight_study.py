@@ -10,21 +10,15 @@ writes the numbers to `benchmarks/results/novelty_weight`, and the table of
 """
 
 import dataclasses
-import json
 import pathlib
 
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
-from tools.generated_text import commits
-from tools.generated_text import hardware
 from tools.generated_text import remake_page
-from tools.keep_result import keep_result
 from tools.keep_result import kept_results
-from tools.rerun_command import command_lines
-from tools.rerun_command import rerun_command
-from tools.uncertainty_table import name_of
+from tools.uncertainty_study import keep_study
+from tools.uncertainty_study import origins
 from tools.uncertainty_table import row_name
-from tools.uncertainty_table import run_of
 
 RESULTS = ROOT / "benchmarks" / "results" / "novelty_weight"
 PAGE = ROOT / "docs" / "results" / "uncertainty.md"
@@ -47,14 +41,7 @@ COLUMNS = (
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Measures a run, and writes its result file."""
-    from trainers.workdirs.provenance import provenance
-
-    results = json.loads((workdir / "results.json").read_text())
-    results |= run_of(workdir)
-    study = {"weights": measure(str(workdir)), **provenance()}
-    kept = {name: results[name] for name in ("recipe", "seed", "config")}
-    kept |= {"training": results["training"], "study": study}
-    keep_result(RESULTS / f"{name_of(results)}.json", kept, replace=replace)
+    keep_study(workdir, {"weights": measure(str(workdir))}, RESULTS, replace)
 
 
 def measure(workdir: str) -> list[dict]:
@@ -103,27 +90,14 @@ def table(found: dict[pathlib.Path, dict]) -> str:
         f"| data | dim | setting | novelty_weight | {names} |",
         "|---|---:|---|" + "---:|" * (1 + len(COLUMNS)),
     ]
-    commands = {}
-    for path, run in found.items():
+    for run in found.values():
         for row in run["study"]["weights"]:
             cells = [f"{row[c][measure]:.3f}" for c, measure, _ in COLUMNS]
             lines.append(
                 f"| {row_name(run)} | {row['novelty_weight']:g} | "
                 f"{' | '.join(cells)} |"
             )
-        workdir = f"runs/{path.stem}"
-        commands[path.stem] = (
-            rerun_command(run["recipe"], run["config"], workdir)
-            + f" && python -m tools.novelty_weight_study {workdir}"
-        )
-    training = [run["training"] for run in found.values()]
-    studied = [run["study"] for run in found.values()]
-    lines += [
-        "",
-        f"Trained at {commits(training)}, measured at {commits(studied)}; "
-        f"{hardware(studied)}.",
-    ]
-    return "\n".join([*lines, *command_lines(commands)])
+    return "\n".join([*lines, *origins(found, "novelty_weight_study")])
 
 
 def main() -> None:

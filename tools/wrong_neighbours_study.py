@@ -9,24 +9,18 @@ their images. It writes the R-AUROC over all draws to
 `docs/results/uncertainty.md`.
 """
 
-import json
 import pathlib
 
 import numpy as np
 
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
-from tools.generated_text import commits
-from tools.generated_text import hardware
 from tools.generated_text import remake_page
-from tools.keep_result import keep_result
 from tools.keep_result import kept_results
-from tools.rerun_command import command_lines
-from tools.rerun_command import rerun_command
+from tools.uncertainty_study import keep_study
+from tools.uncertainty_study import origins
 from tools.uncertainty_table import SOURCES
-from tools.uncertainty_table import name_of
 from tools.uncertainty_table import row_name
-from tools.uncertainty_table import run_of
 
 RESULTS = ROOT / "benchmarks" / "results" / "wrong_neighbours"
 PAGE = ROOT / "docs" / "results" / "uncertainty.md"
@@ -42,14 +36,7 @@ DRAWN = 4000
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Measures a run, and writes its result file."""
-    from trainers.workdirs.provenance import provenance
-
-    results = json.loads((workdir / "results.json").read_text())
-    results |= run_of(workdir)
-    study = {**measure(str(workdir)), **provenance()}
-    kept = {name: results[name] for name in ("recipe", "seed", "config")}
-    kept |= {"training": results["training"], "study": study}
-    keep_result(RESULTS / f"{name_of(results)}.json", kept, replace=replace)
+    keep_study(workdir, measure(str(workdir)), RESULTS, replace)
 
 
 def measure(workdir: str) -> dict:
@@ -137,8 +124,7 @@ def table(found: dict[pathlib.Path, dict]) -> str:
         "| wrong neighbours, % | R-AUROC |",
         "|---|---:|---|---|---:|---:|---:|---:|",
     ]
-    commands = {}
-    for path, run in found.items():
+    for run in found.values():
         head = f"| {row_name(run)} "
         for source, name in SOURCES.items():
             lines += [
@@ -147,19 +133,7 @@ def table(found: dict[pathlib.Path, dict]) -> str:
                 for row in run["study"]["among"]
                 if source in row
             ]
-        workdir = f"runs/{path.stem}"
-        commands[path.stem] = (
-            rerun_command(run["recipe"], run["config"], workdir)
-            + f" && python -m tools.wrong_neighbours_study {workdir}"
-        )
-    training = [run["training"] for run in found.values()]
-    studied = [run["study"] for run in found.values()]
-    lines += [
-        "",
-        f"Trained at {commits(training)}, measured at {commits(studied)}; "
-        f"{hardware(studied)}.",
-    ]
-    return "\n".join([*lines, *command_lines(commands)])
+    return "\n".join([*lines, *origins(found, "wrong_neighbours_study")])
 
 
 def main() -> None:

@@ -173,7 +173,7 @@ def _read(file, columns, features, used):
 def _require_cells_of_columns(file, columns):
     """Raises if the first row has more cells than columns.
 
-    pandas would take its first cells as names of rows, and shift the others. In
+    pandas would take its first cells as names of rows, and shift the rest. In
     later rows it refuses such cells.
     """
     # A cell may be longer than the default limit; pandas has none.

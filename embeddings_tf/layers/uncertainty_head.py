@@ -139,26 +139,24 @@ class UncertaintyHead(keras.layers.Layer):
 
     def call(self, features, training=None):
         x = real_floats("Features", features, self.compute_dtype)
-        standardized = self.standardize(x, training=training)
+        x = self.standardize(x, training=training)
         penalty = self._penalty(x, training)
         # Bounded, since damage that training did not contain moves features
         # far beyond their usual range.
-        x = tf.tanh(standardized / 2)
+        x = tf.tanh(x / 2)
         for layer in self.hidden:
             x = self.drop(layer(x), training=training)
         return tf.nn.softplus(self.last(x)[:, 0]) + penalty
 
-    def _penalty(self, features, training) -> tf.Tensor:
-        """Returns what unusual features add, `(batch,)`; 0 in training."""
+    def _penalty(self, standardized, training) -> tf.Tensor:
+        """Returns what unusual features add, `(batch,)`; 0 in training.
+
+        In training, features are standardised by their batch. So the scale of
+        `n` does not drift while the averages of `standardize` settle.
+        """
         if self.novelty is None:
             return tf.zeros((), self.compute_dtype)
-        x = tf.cast(features, tf.float32)
-        if training:
-            # Averages over batches are wrong while they settle.
-            mean, variance = tf.nn.moments(x, axes=[0])
-            x = (x - mean) * tf.math.rsqrt(variance + self.standardize.epsilon)
-        else:
-            x = tf.cast(self.standardize(features, training=False), tf.float32)
+        x = tf.cast(standardized, tf.float32)
         squares = tf.square(tf.clip_by_value(x, -1e9, 1e9))
         far = tf.reduce_sum(squares, axis=-1) / max(self.num_features, 1)
         novelty = tf.math.log(tf.maximum(far, 1e-6))[:, tf.newaxis]

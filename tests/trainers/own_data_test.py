@@ -672,7 +672,7 @@ def test_check_names_copies(tmp_path, capsys):
 
 
 def test_check_of_bad_files_also_warns(tmp_path, capsys):
-    """What a check after the repair of the file would still find."""
+    """The warnings do not wait for a repair of the file."""
 
     def change(folder):
         (folder / "a" / "1.png").write_bytes(b"no image")

@@ -169,7 +169,7 @@ def _first_base(module: str, node: ast.ClassDef) -> tuple[str, str]:
 
 
 def _imports(module: str) -> dict[str, str]:
-    """What a module imports, by the name that it has there."""
+    """Full names of the imports of a module, by their names in it."""
     found = {}
     for node in _source(module).body:
         if isinstance(node, ast.Import):

@@ -24,8 +24,8 @@ was 1.0 points better or less (docs/results/omniglot.md). Departures from the
 paper: 5,000 episodes with cosine decay, instead of halving the learning rate
 until early stopping, and gradients clipped to a norm of 10. An episode of 60
 classes takes 0.3 s on one core with 1 support and 0.5 s with 5, so a training
-takes about 25 or 40 minutes on one core that does nothing else, with every
-method. The core of our runs was shared: they took 34 to 119 minutes.
+takes about 25 or 40 minutes on one idle core, with every method. The core of
+our runs was shared: they took 34 to 119 minutes.
 
 `omniglot_retrieval_*` are not in the papers. They use the papers' protocol on a
 public data set. The classes are the 1,623 characters of both parts of Omniglot,
