@@ -5,7 +5,7 @@
 
 import statistics
 
-COLOURS = ("tab:blue", "lightskyblue", "tab:orange")
+COLOURS = ("black", "tab:blue", "lightskyblue", "tab:orange")
 LABELS = {"corrupt": "rectangle", "zooming_out": "zooming out"}
 
 
@@ -14,7 +14,7 @@ def points(runs: list[dict], source: str) -> dict[str, tuple]:
 
     Args:
         runs: Runs of one setting that differ in their seed.
-        source: "head" or "variance".
+        source: "head", "variance" or "loss".
 
     Returns:
         By kind: few-shot accuracy that it costs, in % of the accuracy of clean

@@ -66,6 +66,8 @@ AIMS = (
     ("clean", "recall_auroc", 0.62),
     ("corrupt", "recall_auroc", 0.68),
 )
+# Losses of `tools.loss_rank_study`, in files of the same names.
+LOSSES = ROOT / "benchmarks" / "results" / "loss_ranks"
 # Runs of the figure: the ending of their recipes, and their steps.
 DRAWN = "_dim_64_stochastic_prototypes", 1500
 HEAD = (
@@ -341,7 +343,10 @@ def _number(value: float | None) -> str:
 
 
 def figures(results: list[dict]) -> dict:
-    """Returns the figure by the name of its file; none without its runs."""
+    """Returns the figure by the name of its file; none without its runs.
+
+    It needs the losses of `tools.loss_rank_study` of the same runs.
+    """
     from embeddings_tf.datasets.degrade import KINDS
     from embeddings_tf.datasets.degrade_randomly import TRAINED_KINDS
 
@@ -356,17 +361,36 @@ def figures(results: list[dict]) -> dict:
             panels.setdefault(data, {}).setdefault(setting, []).append(run)
     panels = {
         f"{data}, 64 dimensions, {len(runs[''])} seeds": {
+            "loss itself": (with_losses(runs[""]), "loss"),
             "head": (runs[""], "head"),
             "head without the penalty": (runs["without_penalty"], "head"),
             "predicted variance": (runs[""], "variance"),
         }
         for data, runs in panels.items()
-        if "" in runs and "without_penalty" in runs
+        if "" in runs and "without_penalty" in runs and with_losses(runs[""])
     }
     unseen = tuple(kind for kind in KINDS if kind not in TRAINED_KINDS)
     if not panels:
         return {}
     return {"uncertainty_damage": damage_figure.figure(panels, unseen)}
+
+
+def with_losses(runs: list[dict]) -> list[dict]:
+    """Returns the runs whose losses were measured, with these as a source."""
+    found = []
+    for run in runs:
+        path = LOSSES / f"{name_of(run)}.json"
+        if not path.is_file():
+            continue
+        test = run["evaluation"]["test"]
+        kinds = {"clean": {**test["clean"], "loss": {}}}
+        for kind, ranks in json.loads(path.read_text())["study"][
+            "kinds"
+        ].items():
+            loss = {"rank_correlation": ranks["loss"]}
+            kinds[kind] = {**test[kind], "loss": loss}
+        found.append({**run, "evaluation": {"test": kinds}})
+    return found
 
 
 def load() -> list[dict]:

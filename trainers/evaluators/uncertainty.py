@@ -116,9 +116,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             )
         of_clean = uncertainties(model, x, clean)
         for number, condition in enumerate(conditions):
-            damaged, strength = _damaged(x, condition, number)
-            embeddings = embed_blocks(model, damaged)
-            of_damaged = uncertainties(model, damaged, embeddings)
+            images, strength = damaged(x, condition, number)
+            embeddings = embed_blocks(model, images)
+            of_damaged = uncertainties(model, images, embeddings)
             points = [method.points(e).numpy() for e in (embeddings, clean)]
             queries = _have_another(labels)
             wrong = is_wrong(*points, labels, method.distance)[queries]
@@ -169,7 +169,7 @@ def chosen_images(x, labels, num_per_class: int):
     return np.concatenate(blocks), labels[rows]
 
 
-def _damaged(x, condition: str, number: int):
+def damaged(x, condition: str, number: int):
     """Images under a condition, and the strength of each."""
     if condition == CLEAN:
         return x, np.zeros(len(x))

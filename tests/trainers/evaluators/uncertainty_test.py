@@ -19,6 +19,7 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.objectives import FullCovariancePrototypes
 from tests.datasets.image_folders import write_digits
 from tests.trainers.images import images
+from tools import loss_rank_study
 from tools import novelty_weight_study
 from trainers import embed_data
 from trainers import evaluate
@@ -149,6 +150,20 @@ def test_the_study_of_the_penalty_measures_each_weight(
     assert found[1]["clean"] == pytest.approx(expected)
 
 
+@pytest.mark.slow
+def test_the_study_of_the_loss_has_each_damage(trained, monkeypatch):
+    folder, workdir = trained
+    monkeypatch.setattr(loss_rank_study, "NUM_LOSSES", 2)
+    found = loss_rank_study.measure(workdir)
+    test = json.loads((workdir / "results.json").read_text())
+    test = test["evaluation"]["test"]
+    assert {"corrupt", "blur", "mixing"} <= set(found) <= set(test)
+    for kind, ranks in found.items():
+        head = test[kind]["head"]["rank_correlation"]
+        assert ranks["head"] == head
+        assert -1 <= ranks["loss"] <= 1
+
+
 def test_a_training_without_an_uncertainty_is_refused(folder):
     overrides = [f"dataset=image_folder:{folder}", *SHORT]
     points = RECIPE.replace("stochastic_prototypes", "prototypical")
@@ -237,13 +252,13 @@ def test_nearest_other_row():
 def test_damage_has_the_stated_strength():
     x, _ = images(4, 5, (8, 8, 3))
     x = np.maximum(x, 1)
-    damaged, strength = uncertainty._damaged(x, "corrupt", 1)
+    damaged, strength = uncertainty.damaged(x, "corrupt", 1)
     np.testing.assert_allclose(
         (damaged == 0).all(axis=-1).mean(axis=(1, 2)), strength
     )
-    again, _ = uncertainty._damaged(x, "corrupt", 1)
+    again, _ = uncertainty.damaged(x, "corrupt", 1)
     np.testing.assert_array_equal(again, damaged)
-    same, zero = uncertainty._damaged(x, "clean", 0)
+    same, zero = uncertainty.damaged(x, "clean", 0)
     np.testing.assert_array_equal(same, x)
     assert not zero.any()
 
