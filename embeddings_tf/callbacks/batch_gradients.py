@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.callbacks.one_output import require_one_output
+from embeddings_tf.models.require_embeddings import require_embeddings
 
 
 class BatchGradients:
@@ -59,7 +59,7 @@ class BatchGradients:
         with keras.StatelessScope(collect_losses=True):
             with tf.GradientTape() as tape:
                 embeddings = model(x, training=True)
-                require_one_output(embeddings)
+                require_embeddings(embeddings)
                 loss = model.compute_loss(
                     x=x, y=labels, y_pred=embeddings, training=True
                 )

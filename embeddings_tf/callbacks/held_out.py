@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from embeddings_tf.callbacks.one_output import require_one_output
+from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -23,7 +23,7 @@ class HeldOut(keras.callbacks.Callback):
         self.batch_size = positive_integer("batch_size", batch_size)
 
     def on_train_begin(self, logs=None):
-        require_one_output(getattr(self.model, "output", None))
+        require_embeddings(getattr(self.model, "output", None))
 
     def embed(self) -> np.ndarray:
         """Returns the model's output for every held-out input."""
@@ -31,7 +31,7 @@ class HeldOut(keras.callbacks.Callback):
         for first in range(0, len(self.x), self.batch_size):
             last = min(first + self.batch_size, len(self.x))
             output = self.model.predict_on_batch(self.x[first:last])
-            require_one_output(output)
+            require_embeddings(output)
             # Under a strategy, every replica embeds the whole batch.
             parts.append(output[: last - first])
         return np.concatenate(parts)

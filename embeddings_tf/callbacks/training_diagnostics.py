@@ -11,9 +11,9 @@ from embeddings_tf.callbacks.embedding_measures import distances
 from embeddings_tf.callbacks.embedding_measures import embedding_measures
 from embeddings_tf.callbacks.embedding_measures import variances
 from embeddings_tf.callbacks.held_out import require_labels
-from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
+from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import path
@@ -134,7 +134,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         # Fails now, not after the first epoch.
-        require_one_output(getattr(self.model, "output", None))
+        require_embeddings(getattr(self.model, "output", None))
         (self.log_dir / "train").mkdir(parents=True, exist_ok=True)
         self._gradients = BatchGradients(self.model, self.x, self.labels)
         self._writer = None

@@ -1,6 +1,7 @@
 """Reads examples by their indices inside a tf.data pipeline."""
 
 import weakref
+from collections.abc import Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -38,6 +39,12 @@ def fetcher(x):
     if getattr(x, "shape", None) == ():
         raise ValueError(
             "x must have one entry per example; received a scalar."
+        )
+    if isinstance(x, Mapping):
+        raise ValueError(
+            "x must be one array; received a dictionary with "
+            f"{', '.join(map(repr, x))}. Join its arrays along the last axis, "
+            "and divide them in `preprocess`, which may return a dictionary."
         )
     if not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
         raise ValueError(

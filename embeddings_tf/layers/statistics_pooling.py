@@ -41,7 +41,9 @@ class StatisticsPooling(keras.layers.Layer):
 
     Raises:
         ValueError: If the input has not three axes or is complex, or the mask
-            has another shape than `(batch, frames)` or another type.
+            has another shape than `(batch, frames)` or another type (another
+            shape in a graph that does not know it:
+            `tf.errors.InvalidArgumentError`).
 
     Reference:
         - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375),
@@ -81,6 +83,10 @@ class StatisticsPooling(keras.layers.Layer):
                 f"the shape {tuple(mask.shape)}. From lengths: "
                 "tf.sequence_mask(lengths, frames)."
             )
+        # A stack needs equal shapes: in a graph that does not know them, an
+        # axis of one would be broadcast.
+        every_frame = tf.ones(tf.shape(inputs)[:2], tf.bool)
+        mask = tf.reduce_all(tf.stack([mask, every_frame]), axis=0)
         kept = mask[:, :, tf.newaxis]
         count = tf.reduce_sum(tf.cast(kept, inputs.dtype), axis=1)
         count = tf.maximum(count, 1)

@@ -162,7 +162,9 @@ class BetaVAE(OwnLossModel):
 
         Raises:
             ValueError: If images or codes are not real numbers or have another
-                shape than the model's, or there are more of one.
+                shape than the model's, or there are more of one (in a graph
+                that does not know the numbers:
+                `tf.errors.InvalidArgumentError`).
         """
         images = real_numbers("Images", images, "float32")
         require_input_shape("images", images, self, exact=True)
@@ -172,6 +174,10 @@ class BetaVAE(OwnLossModel):
                 f"Each image has a code; received {images.shape[0]} images and "
                 f"{code.shape[0]} codes."
             )
+        # In a graph that does not know the numbers, one code would be
+        # broadcast: the shape must hold all codes.
+        rows = tf.shape(images)[0], tf.shape(code)[1]
+        code = tf.ensure_shape(tf.reshape(code, rows), code.shape)
         target = self.rescaling(self.pixel_range(images))
         logits = tf.cast(self.decoder(code, training=training), "float32")
         log_bright = tf.math.log_sigmoid(logits)

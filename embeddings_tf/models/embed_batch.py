@@ -6,6 +6,7 @@ import numpy as np
 
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.input_shape import require_input_shape
+from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_rows
 
@@ -42,12 +43,14 @@ def embed_batch(name: str, model, x, rows: slice) -> np.ndarray:
 
     Raises:
         ValueError: If inputs do not have the model's shape or are complex, or
-            an input or an embedding is not finite.
+            an input or an embedding is not finite, or if the model does not
+            return one matrix.
     """
     batch = checked_batch(name, model, x, rows)
+    found = model.predict_on_batch(batch)
+    require_embeddings(found)
     # Under a strategy, every replica embeds the whole batch.
-    found = model.predict_on_batch(batch)[: len(batch)]
-    embeddings = at_least_single(found)
+    embeddings = at_least_single(found[: len(batch)])
     require_finite("The embedding of input", embeddings, rows.start)
     return embeddings
 

@@ -1,6 +1,7 @@
 """A model of embeddings that may have an uncertainty head."""
 
 import functools
+from collections.abc import Mapping
 
 import keras
 import numpy as np
@@ -129,6 +130,12 @@ class UncertainModel(OwnLossModel):
                 uncertainty is not finite.
         """
         batch_size = positive_integer("batch_size", batch_size)
+        if isinstance(x, Mapping):
+            raise ValueError(
+                "`x` must have one row per input, like an array; received a "
+                f"dictionary with {', '.join(map(repr, x))}. For several "
+                "inputs, call `embed_with_uncertainty(inputs)` with a batch."
+            )
         parts = [np.zeros(0, "float32")]
         for first in range(0, num_rows("x", x), batch_size):
             rows = slice(first, first + batch_size)

@@ -11,6 +11,7 @@ from embeddings_tf.models.embed_batch import embed_batch
 from embeddings_tf.models.embed_batch import num_inputs
 from embeddings_tf.models.embed_batch import require_finite
 from embeddings_tf.models.input_shape import require_input_shape
+from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.arguments import function
 from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import positive_integer
@@ -45,7 +46,8 @@ def embed(
 
     Raises:
         ValueError: If there are no inputs, they do not have the model's shape,
-            or an input or an embedding is not finite.
+            an input or an embedding is not finite, or the model does not
+            return one matrix.
 
     Example:
 
@@ -94,6 +96,8 @@ def _utterances(model, utterances):
     for number in range(len(utterances)):
         utterance = utterances[number][np.newaxis]
         require_finite("Input", utterance, number)
-        embedding = at_least_single(forward(utterance).numpy())
+        found = forward(utterance)
+        require_embeddings(found)
+        embedding = at_least_single(found.numpy())
         require_finite("The embedding of input", embedding, number)
         yield embedding

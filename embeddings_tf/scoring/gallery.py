@@ -1,5 +1,6 @@
 """A gallery of enrolled classes that answers "unknown" for others."""
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,12 @@ class Gallery:
         return self._change(added.last_of_each_name(), self._held_out)
 
     def remove(self, label) -> "Gallery":
-        """Removes a class and its examples."""
+        """Removes a class, by its label, and its examples."""
+        if not isinstance(label, (str, numbers.Integral)):
+            raise ValueError(
+                "`label` must be one label, a string or an integer; received "
+                f"{label!r}. Remove several classes one by one."
+            )
         known = self.classes_.tolist()
         if label not in known:
             raise ValueError(

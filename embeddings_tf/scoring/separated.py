@@ -11,7 +11,7 @@ def are_separated(scores: np.ndarray, is_target: np.ndarray) -> bool:
     best slope is 0.
     """
     targets, nontargets = scores[is_target], scores[~is_target]
-    if np.ptp(scores) == 0:
+    if scores.min() == scores.max():
         return False
     return bool(
         targets.min() >= nontargets.max() or targets.max() <= nontargets.min()

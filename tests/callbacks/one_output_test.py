@@ -74,7 +74,7 @@ def test_several_outputs_are_refused_before_training(
     model = functional(outputs)
     model.compile("sgd", like(model, loss_of))
     before = model.get_weights()
-    message = rf"must return one tensor.*; received {received}\. Fit `keras.M"
+    message = rf"must return one tensor.*; received {received}\. Use `keras.M"
     with pytest.raises(ValueError, match=message):
         model.fit(
             X,

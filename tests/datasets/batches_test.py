@@ -277,7 +277,7 @@ def test_not_finite_example_of_a_lazy_object():
         ({"x": np.array(1.0)}, "received a scalar"),
         ({"x": 3}, "received int"),
         ({"x": [[1.0, 2.0], [3.0]]}, "differ in shape"),
-        ({"x": {i: i for i in range(6)}}, "received a dict"),
+        ({"x": {"a": X, "b": X}}, "a dictionary with 'a', 'b'. Join its arr"),
         ({"x": np.array([object()] * 6)}, "dtype object"),
         ({"indices": INDEX}, "must be a tf.data.Dataset"),
         (

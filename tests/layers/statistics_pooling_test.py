@@ -111,6 +111,26 @@ def test_shape_of_the_mask():
         StatisticsPooling()(sequences(), mask=np.ones((4, 3), bool))
 
 
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (3, 2)])
+def test_shape_of_the_mask_in_a_graph_that_does_not_know_it(shape, jit_compile):
+    layer = StatisticsPooling()
+    pool = tf.function(
+        lambda frames, mask: layer(frames, mask=mask),
+        input_signature=[
+            tf.TensorSpec((None, None, 1)),
+            tf.TensorSpec((None, None), tf.bool),
+        ],
+        jit_compile=jit_compile,
+    )
+    frames = np.arange(6, dtype="float32").reshape(2, 3, 1)
+    mask = np.array([[True, False, True], [False, True, False]])
+    # Means 1 and 4 of (0, 2) and (4,); deviations 1 and 0.
+    np.testing.assert_allclose(pool(frames, mask), [[1, 1], [4, 0]], atol=1e-6)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        pool(frames, np.ones(shape, bool))
+
+
 def test_rank():
     with pytest.raises(ValueError, match="expected ndim=3"):
         StatisticsPooling()(np.ones((2, 3), "float32"))

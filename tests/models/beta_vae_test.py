@@ -403,6 +403,27 @@ def test_no_images(use, bad, message):
         getattr(new_model(), use)(bad)
 
 
+@pytest.mark.parametrize("num_codes", [1, 4, 24])
+def test_one_code_for_each_image(num_codes):
+    model, x = new_model(), images()
+    codes = np.ones((num_codes, 2), "float32")
+    with pytest.raises(ValueError, match=f"12 images and {num_codes} codes"):
+        model.log_likelihood(x, codes)
+    in_graph = tf.function(
+        model.log_likelihood,
+        input_signature=[
+            tf.TensorSpec((None, *SHAPE)),
+            tf.TensorSpec((None, 2)),
+        ],
+    )
+    codes = np.random.default_rng(1).normal(size=(12, 2)).astype("float32")
+    np.testing.assert_allclose(
+        in_graph(x, codes), model.log_likelihood(x, codes), rtol=1e-5
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        in_graph(x, np.ones((num_codes, 2), "float32"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

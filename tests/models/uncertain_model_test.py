@@ -525,6 +525,8 @@ def test_refuses_inputs_without_a_meaning(trained):
         model.predict_uncertainty(x[:7, :3])
     with pytest.raises(ValueError, match="`x` must be real numbers"):
         model.predict_uncertainty(x[:7].astype("complex64"))
+    with pytest.raises(ValueError, match="with 'a', 'b'. For several inputs"):
+        model.predict_uncertainty({"a": x, "b": x})
     assert model.predict_uncertainty(x[:0]).shape == (0,)
 
 

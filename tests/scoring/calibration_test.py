@@ -218,6 +218,13 @@ def test_most_scores_are_nearly_equal():
     assert found.offset_ == pytest.approx(best.x[1], rel=1e-2)
 
 
+def test_scores_whose_range_overflows():
+    found = LogisticCalibration().fit([1e308, -1e308, 1e308, 0], [1, 0, 0, 1])
+    scaled = LogisticCalibration().fit([1.0, -1.0, 1.0, 0.0], [1, 0, 0, 1])
+    assert found.slope_ == pytest.approx(scaled.slope_ / 1e308, rel=1e-6)
+    assert found.offset_ == pytest.approx(scaled.offset_, rel=1e-6)
+
+
 def test_scores_near_the_limits_of_float64():
     """0 is in the middle of scores and of ratios."""
     for largest in (1.0, 1.7e308, 1e-320):

@@ -4,6 +4,10 @@ import pytest
 
 from embeddings_tf.datasets import Images
 from embeddings_tf.datasets import Utterances
+from embeddings_tf.models import FewShotClassifier
+from embeddings_tf.scoring import Gallery
+from embeddings_tf.scoring import NearestNeighbors
+from embeddings_tf.scoring import Verifier
 from embeddings_tf.scoring import embed
 
 X = np.random.default_rng(0).normal(size=(7, 3)).astype("float32")
@@ -51,6 +55,37 @@ def test_refusals():
     encoder = keras.Sequential([keras.Input((2, 3)), keras.layers.Flatten()])
     with pytest.raises(ValueError, match=r"inputs, \(None, 2, 3\); recei"):
         embed(encoder, Utterances(np.arange(9), [4, 5]))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "received"),
+    [
+        (lambda x: [x, x], "2 outputs"),
+        (lambda x: {"a": x, "b": x}, "a dictionary with 'a', 'b'"),
+        (lambda x: x[:, None], r"one of shape \(7, 1, 3\)"),
+        (lambda x: x[:, 0], r"one of shape \(7,\)"),
+    ],
+)
+def test_models_that_return_no_matrix(outputs, received):
+    x = keras.Input((3,))
+    model = keras.Model(x, outputs(keras.layers.Identity()(x)))
+    labels = np.arange(7) % 2
+    message = rf"must return one tensor.*received {received}\. Use `keras.Mod"
+    for use in (
+        lambda: embed(model, X),
+        lambda: Gallery(model).enroll(X, labels),
+        lambda: NearestNeighbors(model).fit(X, labels),
+        lambda: FewShotClassifier(model).fit(X, labels),
+        lambda: Verifier(model).fit(X, labels, 0.1),
+    ):
+        with pytest.raises(ValueError, match=message):
+            use()
+
+
+def test_a_model_of_utterances_that_returns_frames():
+    model = keras.Sequential([keras.Input((None, 3)), keras.layers.Identity()])
+    with pytest.raises(ValueError, match=r"received one of shape \(1, 4, 3\)"):
+        embed(model, Utterances(np.ones((9, 3), "float32"), [4, 5]))
 
 
 def test_one_row_per_input_under_a_strategy(strategy):

@@ -258,6 +258,9 @@ class TestEnrolment:
     def test_refusals(self, identity, gallery):
         with pytest.raises(ValueError, match="'nobody' is not enrolled"):
             gallery.remove("nobody")
+        for labels in (["class 00"], np.array(["class 00", "class 01"])):
+            with pytest.raises(ValueError, match="must be one label.*one by o"):
+                gallery.remove(labels)
         with pytest.raises(ValueError, match="answer for other classes"):
             gallery.enroll(X[:1], ["unknown"])
         with pytest.raises(ValueError, match="kind of the enrolled labels"):
