@@ -5,7 +5,7 @@
 
 import statistics
 
-COLOURS = ("black", "tab:blue", "lightskyblue", "tab:orange")
+COLOURS = ("tab:blue", "black", "lightskyblue", "tab:orange")
 LABELS = {"corrupt": "rectangle", "zooming_out": "zooming out"}
 
 

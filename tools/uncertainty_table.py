@@ -361,8 +361,8 @@ def figures(results: list[dict]) -> dict:
             panels.setdefault(data, {}).setdefault(setting, []).append(run)
     panels = {
         f"{data}, 64 dimensions, {len(runs[''])} seeds": {
-            "loss itself": (with_losses(runs[""]), "loss"),
             "head": (runs[""], "head"),
+            "loss itself": (with_losses(runs[""]), "loss"),
             "head without the penalty": (runs["without_penalty"], "head"),
             "predicted variance": (runs[""], "variance"),
         }
