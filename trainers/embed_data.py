@@ -42,11 +42,15 @@ def embed_data(
     workdir: str, inputs: list[str], split: str, output: str, projector: str
 ) -> None:
     """Embeds inputs and writes embeddings, labels and paths."""
+    from trainers.trained.answers_file import require_not_read
     from trainers.trained.answers_file import require_writable
 
     path = require_writable("--output", output, ENDINGS)
+    require_not_read({"--output": path}, inputs)
     if path.suffix.lower() == ".parquet":
         _require_parquet()
+    else:
+        _require_own_file(path)
 
     from trainers.trained.trained import embed_inputs
     from trainers.trained.trained import open_trained
@@ -56,6 +60,9 @@ def embed_data(
     from trainers.trained.inputs import read_inputs
 
     found = read_inputs(trained.run, inputs, split)
+    require_not_read(
+        {"--output": path}, [trained.run.data.dataset, *found.names]
+    )
     embeddings = embed_inputs(trained, found)
     columns = _columns(trained, found, embeddings)
     if path.suffix.lower() == ".npz":
@@ -90,6 +97,24 @@ def _require_parquet() -> None:
                 f"Parquet needs {package}: pip install pandas pyarrow, or "
                 "write FILE.npz"
             )
+
+
+def _require_own_file(path) -> None:
+    """Raises ValueError if a file of another kind would be replaced."""
+    from trainers.trained.stored_paths import KIND
+    from trainers.trained.stored_paths import read_settings
+
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        is_own = read_settings(path).get("kind") == KIND
+    except ValueError:
+        is_own = False
+    if not is_own:
+        raise ValueError(
+            f"--output {path} is a file of another kind, such as data or a "
+            "gallery, and would be replaced; name another file"
+        )
 
 
 def _columns(trained, found, embeddings) -> dict:
@@ -159,7 +184,7 @@ def _draw(trained, embeddings, labels) -> None:
 def _write_npz(path, trained, columns, data: str) -> None:
     from embeddings_tf.scoring import array_file
     from embeddings_tf.scoring.fingerprint import fingerprint
-    from trainers.trained.neighbours import KIND
+    from trainers.trained.stored_paths import KIND
     from trainers.trained.stored_paths import relative_path
     from trainers.trained.stored_paths import stored_data
     from trainers.trained.stored_paths import stored_names

@@ -13,6 +13,7 @@ from trainers.trained.answers_file import MOST_LINES
 from trainers.trained.answers_file import add_answers
 from trainers.trained.answers_file import answers_paths
 from trainers.trained.answers_file import print_more
+from trainers.trained.answers_file import require_not_read
 from trainers.trained.answers_file import write_answers
 
 # Answers are independent of each other, so blocks do not change them.
@@ -54,6 +55,10 @@ def identify(arguments: argparse.Namespace) -> None:
         path, workdir, own_code=arguments.workdir is not None
     )
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
+    written = {"--output": output, "--figure": figure}
+    if figure is not None:
+        written["the second picture"] = _confusion_path(figure)
+    require_not_read(written, [trained.run.data.dataset, *inputs.names])
     embeddings = embed_inputs(trained, inputs)
     found = _identified(gallery, embeddings, inputs.x)
     columns = {"path": inputs.names, **found}
@@ -226,7 +231,11 @@ def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
             title="answers by class of the inputs",
         )
 
-    save_picture(draw_confusion, path.with_stem(f"{path.stem}_confusion"))
+    save_picture(draw_confusion, _confusion_path(path))
+
+
+def _confusion_path(figure):
+    return figure.with_stem(f"{figure.stem}_confusion")
 
 
 def main(words=None) -> int:

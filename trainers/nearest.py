@@ -14,6 +14,7 @@ from trainers.trained.answers_file import MOST_LINES
 from trainers.trained.answers_file import add_answers
 from trainers.trained.answers_file import answers_paths
 from trainers.trained.answers_file import print_more
+from trainers.trained.answers_file import require_not_read
 from trainers.trained.answers_file import write_answers
 
 QUERIES_DRAWN = 8
@@ -66,6 +67,10 @@ def nearest(arguments: argparse.Namespace) -> None:
     trained = open_trained(workdir, own_code=arguments.workdir is not None)
     gallery = Neighbours(trained.model, path, arguments.approximate)
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
+    require_not_read(
+        {"--output": output, "--figure": figure},
+        [trained.run.data.dataset, *inputs.names],
+    )
     data = [*arguments.inputs, trained.run.data.dataset][0]
     names = full_names(inputs.names, data)
     # Its errors come before the inputs are embedded.

@@ -13,6 +13,7 @@ from trainers.trained.answers_file import MOST_LINES
 from trainers.trained.answers_file import add_answers
 from trainers.trained.answers_file import answers_paths
 from trainers.trained.answers_file import print_more
+from trainers.trained.answers_file import require_not_read
 from trainers.trained.answers_file import write_answers
 
 CALIBRATIONS = ("logistic", "isotonic")
@@ -112,6 +113,7 @@ def verify(arguments: argparse.Namespace) -> None:
     from trainers.trained.verifiers import fitted_verifier
 
     trained = open_trained(arguments.workdir)
+    require_not_read({"--output": output}, [trained.run.data.dataset])
     names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
     if arguments.data is None:
         inputs = read_inputs(trained.run, names)

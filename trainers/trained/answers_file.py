@@ -5,12 +5,18 @@ import csv
 import io
 import json
 import math
+import os
 import pathlib
+from collections.abc import Iterable
+from collections.abc import Mapping
 
+from trainers.data.data_name import split_path
 from trainers.workdirs.workdir import write_atomically
 
 # More lines of answers are not printed.
 MOST_LINES = 1000
+# Arguments of commands that name what is read.
+READ = ("inputs", "pairs", "gallery", "data", "calibration")
 
 
 def add_answers(parser: argparse.ArgumentParser, picture: str = "") -> None:
@@ -28,7 +34,7 @@ def answers_paths(
     """Returns the paths of `--output` and `--figure`; None if not given.
 
     Raises:
-        ValueError: If the ending is unknown.
+        ValueError: If the ending is unknown, or the file is also an input.
         OSError: If a folder does not exist, or a path is a folder.
     """
     endings = {"output": (".json", ".csv"), "figure": (".png",)}
@@ -38,7 +44,33 @@ def answers_paths(
         else None
         for flag in endings
     )
+    values = [getattr(arguments, name, None) for name in READ]
+    words = [*(values[0] or ()), *filter(None, values[1:])]
+    require_not_read({"--output": output, "--figure": figure}, words)
     return output, figure
+
+
+def require_not_read(
+    written: Mapping[str, pathlib.Path | None], words: Iterable[str]
+) -> None:
+    """Checks that a command does not replace what it reads.
+
+    Args:
+        written: Files that the command will write, by their flags.
+        words: Files and names of data that it reads.
+
+    Raises:
+        ValueError: If a file is both, by the same or another path.
+    """
+    there = {k: path for k, path in written.items() if path and path.exists()}
+    for word in words if there else ():
+        _, read, _ = split_path(word)
+        for flag, path in there.items():
+            if read and os.path.samefile(path, read):
+                raise ValueError(
+                    f"{flag} {path} is also an input, which it would replace; "
+                    "name another file"
+                )
 
 
 def print_more(count: int, what: str) -> None:

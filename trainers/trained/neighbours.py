@@ -17,13 +17,12 @@ from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from trainers.terminal.progress import Progress
 from trainers.trained.inputs import Inputs
+from trainers.trained.stored_paths import KIND
 from trainers.trained.stored_paths import full_names
 from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import shown_data
 from trainers.trained.stored_paths import shown_names
 
-# What `embed_data` writes into its files.
-KIND = "embeddings of embeddings_tf"
 # Inputs whose neighbours are searched at once.
 BLOCK = 1024
 

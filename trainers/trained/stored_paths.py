@@ -14,6 +14,9 @@ from trainers.data.data_name import split_path
 from trainers.terminal import command_names
 from trainers.trained.trained import require_trained
 
+# What `embed_data` writes into its files.
+KIND = "embeddings of embeddings_tf"
+
 
 def relative_path(workdir: pathlib.Path, file: pathlib.Path) -> str:
     """Returns the path of a run from the folder of a file.
@@ -178,17 +181,8 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
         require_trained(workdir)
         return workdir
     try:
-        with open(path, "rb") as opened:
-            file = np.load(opened, allow_pickle=False)
-            source = json.loads(str(file["settings"]))["source"]
-    except (
-        EOFError,
-        IndexError,
-        KeyError,
-        TypeError,
-        ValueError,
-        zipfile.BadZipFile,
-    ):
+        source = read_settings(path)["source"]
+    except (KeyError, ValueError):
         raise ValueError(
             f"{path} is damaged or another kind of file; make it with {made_by}"
         ) from None
@@ -200,3 +194,21 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
         )
     require_trained(str(found))
     return str(found)
+
+
+def read_settings(path: pathlib.Path) -> dict:
+    """Returns the settings of a file, without importing TensorFlow.
+
+    Raises:
+        ValueError: If the file is damaged or of another kind.
+        OSError: If it cannot be read.
+    """
+    try:
+        with open(path, "rb") as opened:
+            file = np.load(opened, allow_pickle=False)
+            found = json.loads(str(file["settings"]))
+    except (EOFError, IndexError, KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} has no settings") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} has no settings")
+    return found

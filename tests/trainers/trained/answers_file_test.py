@@ -1,0 +1,132 @@
+"""Files that a command writes are none that it reads."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.trainers.colours import write_plane
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from trainers import embed_data
+from trainers import enroll
+from trainers import identify
+from trainers import nearest
+from trainers import verify
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run on `plane.npz`, with a gallery and a file of embeddings."""
+    folder = tmp_path_factory.mktemp("made")
+    write_plane(folder / "run", folder / "plane.npz")
+    (folder / "a.csv").write_text("x,y,label\n0,0,0\n7,0,3\n")
+    (folder / "p.csv").write_text("first,second\nline 2,line 3\n")
+    run, data = ["--workdir", folder / "run"], folder / "plane.npz"
+    words = [*run, "--gallery", folder / "g.npz", "--no-threshold"]
+    assert call(enroll, *words, f"arrays:{data}") == 0
+    assert call(embed_data, *run, "--output", folder / "e.npz", data) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """A copy, which a test may change, as the current folder."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+GALLERY, RUN = ("--gallery", "g.npz"), ("--workdir", "run")
+PAIRS = (*RUN, "--pairs", "p.csv", "--data", "a.csv", "--output")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (identify, (*GALLERY, "a.csv", "--output", "a.csv")),
+        (identify, (*GALLERY, "csv:a.csv", "--output", "link.csv")),
+        (nearest, (*GALLERY, "link.csv", "--output", "./a.csv")),
+        (embed_data, (*RUN, "plane.npz", "--output", "plane.npz")),
+        (embed_data, (*RUN, "arrays:plane.npz", "--output", "plane.npz")),
+        (verify, (*PAIRS, "p.csv")),
+        (verify, (*PAIRS, "a.csv")),
+        (
+            verify,
+            (*RUN, "--calibration", "a.csv", "x.png", "y.png")
+            + ("--output", "a.csv"),
+        ),
+    ],
+)
+def test_an_output_that_is_also_an_input(command, words, folder, capsys):
+    before = {p: p.read_bytes() for p in folder.iterdir() if p.is_file()}
+    error = refused(capsys, command, *words)
+    assert f"--output {os.path.normpath(words[-1])} is also an input" in error
+    assert "name another file" in error
+    assert all(path.read_bytes() == old for path, old in before.items())
+
+
+def test_an_output_that_is_the_data_of_the_run(made, tmp_path, capsys):
+    """Without inputs, the commands read this data."""
+    data = tmp_path / "a.csv"
+    data.write_text(
+        "x,y,label\n" + "\n".join(f"{n},0,{n // 2}" for n in range(40))
+    )
+    write_plane(tmp_path / "run", tmp_path / "plane.npz")
+    config = tmp_path / "run" / "config.json"
+    text = config.read_text()
+    name = f"arrays:{tmp_path / 'plane.npz'}"
+    assert name in text
+    config.write_text(text.replace(name, f"csv:{data}"))
+    before = data.read_bytes()
+    words = ["--gallery", made / "g.npz", "--workdir", tmp_path / "run"]
+    for command in (identify, nearest):
+        error = refused(capsys, command, *words, "--output", data)
+        assert f"--output {data} is also an input" in error
+    words = ["--workdir", tmp_path / "run", "--data", made / "a.csv"]
+    words += ["line 2", "line 3", "--output", data]
+    assert "is also an input" in refused(capsys, verify, *words)
+    assert data.read_bytes() == before
+
+
+@pytest.mark.parametrize("figure", ["0.png", "photo.png"])
+def test_a_figure_that_is_also_an_input(figure, colours, tmp_path, capsys):
+    """Also in a folder of inputs, and as the second picture of `identify`."""
+    words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
+    words += ["--split", "test", "--no-threshold", colours / "photos"]
+    assert call(enroll, *words) == 0
+    folder, words = tmp_path / "photos", ["--gallery", tmp_path / "g.npz"]
+    folder.mkdir()
+    for name in ("0.png", "photo.png", "photo_confusion.png"):
+        shutil.copy(colours / "photos" / "c00" / "0.png", folder / name)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for command in (identify, nearest):
+        for inputs in ([folder / figure], [folder]):
+            given = [*words, *inputs, "--figure", folder / figure]
+            error = refused(capsys, command, *given)
+            assert f"--figure {folder / figure} is also an input" in error
+    (folder / "photo.png").unlink()
+    error = refused(
+        capsys, identify, *words, folder, "--figure", folder / "photo.png"
+    )
+    assert "second picture" in error and "is also an input" in error
+    before.pop(folder / "photo.png")
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_embed_replaces_only_its_own_files(folder, capsys):
+    x = np.zeros((2, 2), "float32")
+    np.savez("data.npz", x=x, labels=np.array(["a", "b"]))
+    (folder / "text.npz").write_text("no arrays")
+    (folder / "empty.npz").write_text("")
+    for name in ("g.npz", "data.npz", "text.npz"):
+        before = (folder / name).read_bytes()
+        error = refused(capsys, embed_data, *RUN, "a.csv", "--output", name)
+        assert f"--output {name} is a file of another kind" in error
+        assert (folder / name).read_bytes() == before
+    for name in ("e.npz", "empty.npz"):
+        assert call(embed_data, *RUN, "a.csv", "--output", name) == 0
+        with np.load(name) as file:
+            np.testing.assert_array_equal(file["embedding"], [[0, 0], [7, 0]])
