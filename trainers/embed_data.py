@@ -44,6 +44,7 @@ def embed_data(
     """Embeds inputs and writes embeddings, labels and paths."""
     from trainers.trained.answers_file import require_not_read
     from trainers.trained.answers_file import require_writable
+    from trainers.workdirs.workdir import folder_argument
 
     path = require_writable("--output", output, ENDINGS)
     require_not_read({"--output": path}, inputs)
@@ -51,6 +52,8 @@ def embed_data(
         _require_parquet()
     else:
         _require_own_file(path)
+    if projector is not None:
+        folder_argument("--projector", projector)
 
     from trainers.trained.trained import embed_inputs
     from trainers.trained.trained import open_trained

@@ -266,6 +266,11 @@ def _draw(gallery, workdir) -> None:
 
 def _check(arguments, path) -> None:
     """Checks the flags against each other, before anything is loaded."""
+    if arguments.calibration == "":
+        raise ValueError(
+            "--calibration is empty; name a folder or data (. is the current "
+            "folder), or leave it out"
+        )
     if not path.exists() and not arguments.workdir:
         raise ValueError(
             f"there is no gallery {path} yet; name the run of its model with "

@@ -162,6 +162,9 @@ def test_refusals(words, colours, tmp_path, capsys, monkeypatch):
     assert "end in .npz or .parquet" in refused(
         capsys, embed_data, *words("a.txt")
     )
+    assert "--projector is empty; name a folder" in refused(
+        capsys, embed_data, *words("a.npz"), "--projector", ""
+    )
     (tmp_path / "b.npz").mkdir()
     assert "is a folder" in refused(capsys, embed_data, *words("b.npz"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

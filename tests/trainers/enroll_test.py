@@ -340,6 +340,7 @@ class TestRefused:
             ([*words[:-1], 1.5], "between 0 and 1"),
             ([*run, "--gallery", "new.json", "a"], "must end in .npz"),
             ([*run, "--gallery", "no/new.npz", "a"], "there is no folder no"),
+            ([*words, "--calibration", ""], "--calibration is empty"),
         ):
             self.check(capsys, wrong, message)
 
@@ -390,8 +391,9 @@ class TestRefused:
             f"has classes of the training, such as '{HELD_OUT[3]}'",
         )
 
-    def test_inputs(self, words, colours, tmp_path, capsys):
+    def test_inputs(self, words, colours, tmp_path, capsys, monkeypatch):
         photos = colours / "photos"
+        monkeypatch.chdir(photos / "c00")
         new = [*words[:4], "--false-accept-rate", "0.3"]
         mixed = tmp_path / "mixed"
         mixed.mkdir()
@@ -406,6 +408,7 @@ class TestRefused:
             ([*new, photos, "--split", "trian"], "trian"),
             ([*new, mixed], "contains no images"),
             ([*new, photos, photos], "there is no file"),
+            ([*new, "", "--class", "a"], "an input is empty"),
             ([*new, mixed / "a.txt", photos / "c00/0.png"], "all be images"),
         ):
             self.check(capsys, wrong, message)

@@ -369,7 +369,8 @@ def test_data_without_all_examples_cannot_calibrate(words, colours, capsys):
     assert "name a folder or a file of your own" in error
 
 
-def test_refusals(words, colours, tmp_path, capsys):
+def test_refusals(words, colours, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(colours / "photos")
     image = colours / "photos" / "c00" / "0.png"
     table, photos = tmp_path / "pairs.csv", colours / "photos"
     for text, message in (
@@ -390,6 +391,8 @@ def test_refusals(words, colours, tmp_path, capsys):
         ([image, image, "--false-accept-rate", 1e-6], "cannot measure"),
         ([image, image, "--calibration", image.parent], "has no classes"),
         ([image, image, "--calibration", photos], "of the training"),
+        ([image, image, "--calibration", ""], "an input is empty"),
+        (["c00/0.png", "c00/1.png", "--data", ""], "an input is empty"),
         ([image, image, "--output", "a.txt"], "must end in"),
     ):
         assert message in refused(capsys, verify, *words, *more)

@@ -77,9 +77,15 @@ def read_inputs(
         remedy: Advice for data that needs the name of a split.
 
     Raises:
-        ValueError: If there are no inputs, or they are of several kinds.
+        ValueError: If there are no inputs, one is empty, or they are of
+            several kinds.
         OSError: If a file does not exist.
     """
+    if "" in words:  # such as "$PHOTOS" in a shell without this variable
+        raise ValueError(
+            "an input is empty; name a file, a folder or data (. is the "
+            "current folder)"
+        )
     if not words:
         if not (split or run.evaluation.splits):
             raise ValueError(

@@ -60,6 +60,17 @@ def test_a_folder_of_files_and_a_folder_of_classes(run, colours):
     assert pixels(few)[0] == colour_of("c01", 1).tolist()
 
 
+@pytest.mark.parametrize("words", [[""], ["", ""], ["c03/0.png", ""]])
+def test_an_empty_word_is_not_the_current_folder(
+    words, run, colours, monkeypatch
+):
+    """A shell makes one of "$PHOTOS" without this variable."""
+    monkeypatch.chdir(colours / "photos")
+    with pytest.raises(ValueError, match="an input is empty; name a file"):
+        read_inputs(run, words)
+    assert len(read_inputs(run, ["."]).names) == 40 * 6
+
+
 def test_hidden_files_of_a_folder_are_ignored(run, colours, tmp_path):
     """macOS writes `._NAME` beside files on other file systems."""
     shutil.copy(colours / "photos" / "c03" / "0.png", tmp_path)
