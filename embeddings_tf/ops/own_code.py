@@ -32,10 +32,7 @@ def own_object(name: str) -> Any:
             cannot be run.
     """
     place, attribute = split_name(name) or (name, "")
-    if place.endswith(".py"):
-        module = _of_file(pathlib.Path(place).expanduser().absolute())
-    else:
-        module = _of_module(place)
+    module = _module(place)
     if not callable(getattr(module, attribute, None)):
         known = [n for n, v in vars(module).items() if _is_own(v, module)]
         raise ValueError(
@@ -43,6 +40,31 @@ def own_object(name: str) -> Any:
             f"{', '.join(known) or 'none'}"
         )
     return getattr(module, attribute)
+
+
+def registered_names(name: str) -> dict[str, str]:
+    """Registers the code of `FILE.py:NAME` or `MODULE:NAME` with Keras again.
+
+    Other code may have taken the same names since it was run.
+
+    Returns:
+        The file of the code, by each name that Keras knows it by.
+
+    Raises:
+        ValueError: As `own_object`.
+    """
+    own_object(name)
+    place, _ = split_name(name) or (name, "")
+    module, path = _module(place), pathlib.Path(place)
+    package = path.stem if path.suffix == ".py" else place
+    file = getattr(module, "__file__", None) or place
+    return dict.fromkeys(_register(module, package), file)
+
+
+def _module(place):
+    if place.endswith(".py"):
+        return _of_file(pathlib.Path(place).expanduser().absolute())
+    return _of_module(place)
 
 
 @functools.cache
@@ -89,13 +111,26 @@ class _readable:
             ) from error
 
 
-def _register(module, package):
-    """Registers what a model may contain, so that Keras can load it."""
+def _register(module, package: str) -> list[str]:
+    """Registers what a model may contain, so that Keras can load it.
+
+    Returns the names for Keras, `PACKAGE>NAME`. The code itself may have
+    registered a class in another package.
+    """
+    found = []
     for value in vars(module).values():
-        is_part = hasattr(value, "get_config") or inspect.isfunction(value)
-        if _is_own(value, module) and is_part:
-            if keras.saving.get_registered_name(value) == value.__name__:
-                keras.saving.register_keras_serializable(package)(value)
+        is_part = inspect.isfunction(value) or (
+            inspect.isclass(value) and hasattr(value, "get_config")
+        )
+        # Keras saves a lambda as its code.
+        if _is_own(value, module) and is_part and value.__name__ != "<lambda>":
+            known = keras.saving.get_registered_name(value)
+            own, _, name = known.rpartition(">")
+            keras.saving.register_keras_serializable(own or package, name)(
+                value
+            )
+            found.append(keras.saving.get_registered_name(value))
+    return found
 
 
 def _is_own(value, module) -> bool:

@@ -4,6 +4,7 @@ A relative path starts in the folder in which the command is started.
 """
 
 import importlib.util
+import os
 import pathlib
 import re
 import sys
@@ -69,23 +70,49 @@ def own_code_names(value) -> list[str]:
 
 
 def import_own_code(config: Mapping) -> None:
-    """Runs every file that a config names, so that Keras knows its classes."""
+    """Runs every file that a config names, so that Keras knows its classes.
+
+    Raises:
+        ValueError: If two files have a class or function that Keras would know
+            by the same name: a model would load with the wrong one.
+    """
+    files: dict[str, str] = {}
+    for code in _code_of_parts(config):
+        # Imported here because it imports TensorFlow.
+        from embeddings_tf.ops.own_code import registered_names
+
+        for name, file in registered_names(code).items():
+            other = files.setdefault(name, file)
+            if os.path.realpath(other) != os.path.realpath(file):
+                raise ValueError(
+                    f"{other} and {file} both define {name.rpartition('>')[2]},"
+                    f" which Keras knows as {name!r}, so that a saved model "
+                    "would load with the wrong one; rename it in one of them, "
+                    "or rename one file"
+                )
+
+
+def _code_of_parts(config: Mapping) -> list[str]:
+    """Returns the code of which a model may consist."""
+    found = []
     for key, value in config.items():
         if isinstance(value, Mapping):
-            import_own_code(value)
+            found += _code_of_parts(value)
         elif key in ("name", "backbone"):
-            for name in own_code_names(value):
-                own_object(name)
+            found += own_code_names(value)
+    return found
 
 
 def require_loadable(model, config: Mapping) -> None:
     """Checks that a model with code of the user's own loads from its file.
 
     Raises:
-        ValueError: If it does not, such as a model with a `Lambda` layer.
+        ValueError: If it does not, such as a model with a `Lambda` layer, or
+            as `import_own_code`.
     """
     if not own_code_names(config):
         return
+    import_own_code(config)  # initial weights may have run other code
     import keras
 
     try:

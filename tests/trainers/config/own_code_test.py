@@ -21,8 +21,10 @@ from trainers import train
 from trainers.config import load_recipe
 from trainers.config.build import build
 from trainers.config.own_code import DATA_KINDS
+from trainers.config.own_code import import_own_code
 from trainers.config.own_code import own_code_names
 from trainers.config.own_code import own_object
+from trainers.config.own_code import require_loadable
 from trainers.config.own_code import run_file
 from trainers.config.run import Part
 from trainers.config.run_checks import check_run
@@ -418,6 +420,110 @@ def without_config(dim: int):
 def network():
     return keras.Sequential([keras.layers.Conv2D(3, 3), Double()])
 """
+
+
+SCALE = """
+import keras
+
+
+class Scale(keras.layers.Layer):
+    def call(self, x):
+        return {factor} * x
+
+
+class Loss(keras.losses.Loss):
+    def call(self, y_true, y_pred):
+        return keras.ops.zeros_like(y_pred[:, 0])
+
+
+def encoder(dim: int):
+    layers = keras.layers.Dense(dim, kernel_initializer="ones"), Scale()
+    return keras.Sequential([keras.Input((5,)), *layers])
+"""
+
+
+def write_scales(folder, *factors):
+    """Writes files of one name: `2/mine.py` has a layer that doubles."""
+    files = [folder / str(factor) / "mine.py" for factor in factors]
+    for file, factor in zip(files, factors, strict=True):
+        file.parent.mkdir()
+        file.write_text(SCALE.format(factor=factor))
+    return files
+
+
+def parts(encoder, loss):
+    return {
+        "encoder": {"name": f"{encoder}:encoder"},
+        "loss": {"name": f"{loss}:Loss"},
+    }
+
+
+def test_files_of_one_name_with_a_class_of_one_name(code, tmp_path, capsys):
+    two, none = write_scales(tmp_path, 2, 0)
+    error = "both define .*, which Keras knows as 'mine>.*; rename it in one"
+    with pytest.raises(ValueError, match=f"^{two} and {none} {error}"):
+        import_own_code(parts(two, none))
+    model = own_object(f"{two}:encoder")(1)
+    with pytest.raises(ValueError, match=error):
+        require_loadable(model, parts(two, none))
+    fields = f"method.name={two}:Loss", f"encoder.name={none}:encoder"
+    words_ = start(code, tmp_path / "run", *fields)
+    assert "both define" in refused(capsys, train, *words_)
+    assert not (tmp_path / "run").exists()
+    # One file by two paths, and classes of other names.
+    (tmp_path / "link").symlink_to(two.parent)
+    import_own_code(parts(two, tmp_path / "link" / "mine.py"))
+    for old, new in (
+        ("Scale", "Gain"),
+        ("ss Loss", "ss Zero"),
+        ("encoder", "net"),
+    ):
+        none.write_text(none.read_text().replace(old, new))
+    other = none.parent.rename(tmp_path / "b") / "mine.py"  # is run anew
+    config = parts(two, other)
+    config["loss"]["name"] = f"{other}:Zero"
+    import_own_code(config)
+
+
+def test_a_class_that_files_register_by_one_name(tmp_path):
+    (tmp_path / "b").mkdir()
+    files = tmp_path / "one.py", tmp_path / "b" / "two.py"
+    for file in files:
+        file.write_text(
+            "import keras\n"
+            "@keras.saving.register_keras_serializable('ours', 'Part')\n"
+            f"class Of{file.stem}(keras.layers.Layer):\n    pass\n"
+        )
+    config = {
+        "encoder": {"name": f"{files[0]}:Ofone", "backbone": None},
+        "loss": {"name": "TripletLoss"},
+    }
+    import_own_code(config)
+    config["encoder"]["backbone"] = f"{files[1]}:Oftwo"
+    with pytest.raises(ValueError, match="both define Part, .*'ours>Part'"):
+        import_own_code(config)
+
+
+def test_every_run_loads_with_its_own_file(tmp_path):
+    """Also after a run whose file has the same name, in one process."""
+    x, files = np.ones((1, 5), "float32"), write_scales(tmp_path, 2, 3)
+    for file in files:
+        import_own_code(parts(file, file))
+        own_object(f"{file}:encoder")(1).save(file.parent / "a.keras")
+    for file, factor in zip([*files, files[0]], (2, 3, 2), strict=True):
+        import_own_code(parts(file, file))
+        model = keras.saving.load_model(file.parent / "a.keras")
+        assert model.predict_on_batch(x).tolist() == [[5 * factor]]
+
+
+def test_objects_of_a_file_need_no_names(tmp_path):
+    """A layer, and a function without a name, beside a class."""
+    file = tmp_path / "layers_.py"
+    file.write_text(
+        SCALE.format(factor=2) + "\nscale = Scale()\nhalf = lambda x: x / 2\n"
+    )
+    assert own_object(f"{file}:half")(3) == 1.5
+    import_own_code(parts(file, file))
 
 
 def test_functions_and_layers_of_the_file_load_again(code, tmp_path):
