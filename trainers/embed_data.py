@@ -69,9 +69,8 @@ def embed_data(
     embeddings = embed_inputs(trained, found)
     columns = _columns(trained, found, embeddings)
     if path.suffix.lower() == ".npz":
-        _write_npz(
-            path, trained, columns, [*inputs, trained.run.data.dataset][0]
-        )
+        data = [*inputs, trained.run.data.dataset][0]
+        _write_npz(path, trained, columns, data, found.are_files)
     else:
         _write_parquet(path, columns)
     shape = " x ".join(map(str, columns["embedding"].shape))
@@ -184,7 +183,7 @@ def _draw(trained, embeddings, labels) -> None:
     save_picture(draw, trained.workdir / "embed.png")
 
 
-def _write_npz(path, trained, columns, data: str) -> None:
+def _write_npz(path, trained, columns, data: str, are_files: bool) -> None:
     from embeddings_tf.scoring import array_file
     from embeddings_tf.scoring.fingerprint import fingerprint
     from trainers.trained.stored_paths import KIND
@@ -192,7 +191,9 @@ def _write_npz(path, trained, columns, data: str) -> None:
     from trainers.trained.stored_paths import stored_data
     from trainers.trained.stored_paths import stored_names
 
-    names = stored_names(columns["paths"], path, with_data=False)
+    names = stored_names(
+        columns["paths"], path, with_data=False, are_files=are_files
+    )
     columns = {**columns, "paths": names}
     settings = {
         "kind": KIND,
@@ -200,6 +201,7 @@ def _write_npz(path, trained, columns, data: str) -> None:
         "source": relative_path(trained.workdir, path),
         # Rows have the same names in other data; `nearest` tells them apart.
         "data": stored_data(data, path),
+        "files": are_files,
     }
     array_file.write(path, columns, settings)
 

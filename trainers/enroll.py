@@ -190,8 +190,9 @@ def _enroll(
     if found is not None:
         embeddings = embed_inputs(trained, found, "examples")
         # Rows have the same names in other data, and are other examples there.
-        names = full_names(found.names, arguments.inputs[0])
-        names = stored_names(names, path, known)
+        are_files = found.are_files
+        names = full_names(found.names, arguments.inputs[0], are_files)
+        names = stored_names(names, path, known, are_files=are_files)
         gallery.enroll(embeddings, found.labels, names)
         replaced = len(known) + len(names) - len(gallery.examples_)
         if replaced:

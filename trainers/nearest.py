@@ -72,7 +72,7 @@ def nearest(arguments: argparse.Namespace) -> None:
         [trained.run.data.dataset, *inputs.names],
     )
     data = [*arguments.inputs, trained.run.data.dataset][0]
-    names = full_names(inputs.names, data)
+    names = full_names(inputs.names, data, inputs.are_files)
     # Its errors come before the inputs are embedded.
     gallery.wanted(names, arguments.k)
     values, rows = gallery.find(
@@ -88,7 +88,7 @@ def nearest(arguments: argparse.Namespace) -> None:
         gallery, inputs, values, rows, figure or trained.workdir / "nearest.png"
     )
     pair = [str(inputs.names[0]), str(gallery.examples.names[rows[0, 0]])]
-    if all(map(os.path.isfile, pair)):
+    if inputs.are_files and all(map(os.path.isfile, pair)):
         print(
             f"Next: {command_names.shell_command('trainers.verify')} "
             f"--workdir {shlex.quote(workdir)} {shlex.join(pair)}"

@@ -209,6 +209,8 @@ def test_rows_of_other_data_are_other_examples(tmp_path, monkeypatch):
     """Rows have the names 0, 1, ... in every file of arrays."""
     rows = write_plane(tmp_path / "run", tmp_path / "a.npz")
     monkeypatch.chdir(tmp_path)
+    for name in map(str, range(rows)):  # files with the names of rows
+        pathlib.Path(name).write_text("")
     shutil.copy("a.npz", "b.npz")
     words = ["--workdir", "run", "--gallery", "g.npz", "--no-threshold"]
     for data, count in (

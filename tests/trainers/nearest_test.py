@@ -1,4 +1,5 @@
 import csv
+import json
 import pathlib
 import shutil
 
@@ -112,6 +113,50 @@ def test_a_row_never_finds_itself(command, tmp_path, capsys, monkeypatch):
         assert {float(row["distance"]) for row in rows} == {1.0}
     error = refused(capsys, nearest, "--gallery", "g.npz", "a.npz", "--k", 40)
     assert "40 examples, 1 of them an input itself" in error
+
+
+@pytest.mark.parametrize("command", [embed_data, enroll])
+@pytest.mark.parametrize("place", [".", "files"])
+def test_a_file_with_the_name_of_a_row(command, place, tmp_path, monkeypatch):
+    """In the current folder, or beside the file of embeddings."""
+    count = write_plane(tmp_path / "run", tmp_path / "a.npz")
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("files").mkdir()
+    for number in range(count):
+        pathlib.Path(place, str(number)).write_text("")
+    words = ["--workdir", "run", "a.npz"]
+    if command is embed_data:
+        words += ["--output", "files/g.npz"]
+    else:
+        words += ["--gallery", "files/g.npz", "--no-threshold"]
+    assert call(command, *words) == 0
+    shutil.copy("a.npz", "b.npz")
+    for data, distance in (("a.npz", 1.0), ("b.npz", 0.0)):
+        words = ["--gallery", "files/g.npz", data, "--k", 1]
+        assert call(nearest, *words, "--output", "a.csv") == 0
+        rows = read("a.csv")
+        assert len(rows) == count
+        assert {float(row["distance"]) for row in rows} == {distance}
+        names = [row["neighbour"].rpartition(" ")[2] for row in rows]
+        assert set(names) <= {str(number) for number in range(count)}
+
+
+def test_a_file_of_an_earlier_version(colours, tmp_path, monkeypatch):
+    """It does not say whether the names are files."""
+    photos = colours / "photos" / TEST[0]
+    words = ["--workdir", colours / "run", photos]
+    assert call(embed_data, *words, "--output", tmp_path / "g.npz") == 0
+    with np.load(tmp_path / "g.npz") as file:
+        arrays = dict(file)
+    settings = json.loads(str(arrays["settings"]))
+    assert settings.pop("files") is True
+    arrays["settings"] = np.array(json.dumps(settings))
+    np.savez(tmp_path / "g.npz", **arrays)
+    monkeypatch.chdir(photos)
+    words = ["0.png", "--gallery", tmp_path / "g.npz", "--k", 5]
+    assert call(nearest, *words, "--output", tmp_path / "a.csv") == 0
+    found = {row["neighbour"] for row in read(tmp_path / "a.csv")}
+    assert found == {str(photos / f"{n}.png") for n in range(1, 6)}
 
 
 @pytest.mark.parametrize("command", [embed_data, enroll])

@@ -180,7 +180,7 @@ def later():
 
 @pytest.mark.parametrize("name", ["images", "split", "later"])
 def test_changed_examples_of_a_function_are_calibrated_again(
-    name, colours, tmp_path, capsys
+    name, colours, tmp_path, capsys, monkeypatch
 ):
     """Names and labels stay; the contents of one image change."""
     for label in TEST[:4]:
@@ -188,6 +188,9 @@ def test_changed_examples_of_a_function_are_calibrated_again(
         shutil.copytree(photos, tmp_path / "others" / label)
     (tmp_path / "own.py").write_text(OWN.replace("FOLDER", str(tmp_path)))
     shutil.copytree(colours / "run", tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    for number in range(len(TEST[:4]) * 6):  # files with the names of rows
+        (tmp_path / str(number)).write_text("")
     image = colours / "photos" / HELD_OUT[0] / "0.png"
     words = ["--workdir", tmp_path / "run", *FIT, image, image]
 

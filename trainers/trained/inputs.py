@@ -15,6 +15,7 @@ from embeddings_tf.datasets.read_csv import read_csv
 from embeddings_tf.datasets.sound_files import EXTENSIONS as SOUNDS
 from embeddings_tf.datasets.sound_files import sound_files
 from embeddings_tf.datasets.table_columns import LABEL
+from embeddings_tf.datasets.table_columns import PATH
 from embeddings_tf.datasets.table_columns import table_columns
 from trainers.config.run import Division
 from trainers.config.run import Folds
@@ -38,12 +39,15 @@ class Inputs:
         labels: Names of the classes `(n,)`, or None if they are not known.
         names: Paths of the files, or other names, `(n,)`.
         features: Columns of the features, if they are from a table.
+        are_files: Whether the names are paths of files. A file may have the
+            name of a row, such as `0`.
     """
 
     x: object
     labels: np.ndarray | None
     names: np.ndarray
     features: list[str] = dataclasses.field(default_factory=list)
+    are_files: bool = False
 
     def take(self, rows) -> "Inputs":
         labels = None if self.labels is None else self.labels[rows]
@@ -137,12 +141,9 @@ def _read_unlabelled(run: Run, word: str, split: str) -> Inputs:
     """Reads a table without a column of labels."""
     path = os.path.expanduser(word.partition(":")[2])
     source = read_csv(path, needs_labels=False)
-    found = Inputs(
-        source.x,
-        None,
-        _paths(source.columns["name"], os.path.dirname(path)),
-        table_columns(path).features,
-    )
+    names, are_files = _paths(source.columns["name"], word)
+    features = table_columns(path).features
+    found = Inputs(source.x, None, names, features, are_files)
     if split not in ("", "all"):
         if source.splits is None or split not in source.splits:
             raise ValueError(
@@ -180,21 +181,13 @@ def read_split(run: Run, split: str, *, processed: bool = True) -> Inputs:
     """Reads a split of the run's data, with the names of its classes."""
     data = Data(run).named(split)
     x, labels = data.split(split) if processed else data.unprocessed(split)
-    names, features = _names(run, split, x), feature_columns(run.data.dataset)
-    classes = np.asarray(data.class_names(labels)).astype(np.str_)
-    return Inputs(x, classes, names, features)
-
-
-def _names(run: Run, split: str, x) -> np.ndarray:
-    """Returns paths of files, or names of rows."""
-    dataset = run.data.dataset
     names = getattr(x, "names", None)
     if names is None:
         names = _names_of_rows(run, split, len(x))
-    kind, _, path = dataset.partition(":")
-    path = os.path.expanduser(path)
-    folder = os.path.dirname(path) if kind == "csv" else path
-    return _paths(names, folder)
+    names, are_files = _paths(names, run.data.dataset)
+    classes = np.asarray(data.class_names(labels)).astype(np.str_)
+    features = feature_columns(run.data.dataset)
+    return Inputs(x, classes, names, features, are_files)
 
 
 def _names_of_rows(run: Run, split: str, count: int) -> np.ndarray:
@@ -235,11 +228,26 @@ def _are_names(names: np.ndarray) -> bool:
     )
 
 
-def _paths(names, folder: str) -> np.ndarray:
-    """Returns names as paths from a folder on, if they are files."""
-    paths = [os.path.join(folder, str(name)) for name in names]
-    # Rows of arrays and of features are not files.
-    return np.array(paths if os.path.isfile(paths[0]) else names)
+def _paths(names, dataset: str) -> tuple[np.ndarray, bool]:
+    """Returns names in data, as paths if they are files, and if they are.
+
+    Rows are not files, also if there are files with their names.
+    """
+    names = [str(name) for name in names]
+    kind, _, path = dataset.partition(":")
+    path = os.path.expanduser(path)
+    folder = os.path.dirname(path) if kind == "csv" else path
+    is_folder = kind in ("image_folder", "audio_folder")
+    if is_folder or (kind == "csv" and PATH in table_columns(path).names):
+        return np.array([os.path.join(folder, name) for name in names]), True
+    is_function = is_own_data(dataset) and kind not in TABLES.values()
+    return np.array(names), is_function and _are_paths(names)
+
+
+def _are_paths(names) -> bool:
+    """Whether a function's names of examples are files; rows are numbered."""
+    numbered = all(os.path.basename(name).isdecimal() for name in names)
+    return not numbered and all(map(os.path.isfile, names))
 
 
 def _endings(run: Run) -> dict[str, tuple[str, ...]]:
@@ -317,4 +325,5 @@ def _read_files(run: Run, paths: list[pathlib.Path], split: str) -> Inputs:
             "the files must all be images or all be recordings; received "
             f"the endings {', '.join(map(repr, sorted(suffixes)))}"
         )
-    return Inputs(Data(run).prepared(x), None, np.array(names))
+    x = Data(run).prepared(x)
+    return Inputs(x, None, np.array(names), are_files=True)

@@ -29,7 +29,8 @@ def is_enrolled(
         data: The first input of the command, or the data of the run.
     """
     examples = places(shown_names(gallery.examples_.names, path))
-    return np.isin(places(full_names(inputs.names, data)), examples)
+    names = full_names(inputs.names, data, inputs.are_files)
+    return np.isin(places(names), examples)
 
 
 def groups_of_classes(

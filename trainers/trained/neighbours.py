@@ -32,11 +32,14 @@ class Neighbours:
 
     def __init__(self, model, path: pathlib.Path, approximate: bool):
         self.path = path
-        examples, self.has_labels, data = _examples(path, model)
-        names = shown_names(examples.names, path, with_data=not data)
+        examples, self.has_labels, settings = _examples(path, model)
+        data, are_files = settings.get("data"), settings.get("files")
+        names = shown_names(
+            examples.names, path, with_data=not data, are_files=are_files
+        )
         self.examples = dataclasses.replace(examples, names=names)
         if data:
-            names = full_names(names, shown_data(data, path))
+            names = full_names(names, shown_data(data, path), are_files)
         self._places = places(names)
         progress = Progress(len(self.examples), "example")
         self._search = scoring.NearestNeighbors(
@@ -171,21 +174,21 @@ def _parts(examples: LabelledEmbeddings) -> tuple:
 
 def _examples(
     path: pathlib.Path, model
-) -> tuple[LabelledEmbeddings, bool, str]:
+) -> tuple[LabelledEmbeddings, bool, dict]:
     """Returns the examples of a file, and whether their classes are known.
 
-    Also returns the data of which the names of the examples are rows; "" if
-    the names have it.
+    Also returns settings: the data of which the names of the examples are
+    rows, and whether they are files; none of a gallery, whose names have both.
     """
     try:
         arrays, settings = array_file.read(path, KIND, ("embedding", "paths"))
     except ValueError:  # the other kind of file, or damaged
         examples, _ = gallery_file.examples_of(path, model)
-        return examples, True, ""
+        return examples, True, {}
     gallery_file.require_fingerprint(path, settings, model)
     embeddings, names = arrays["embedding"], arrays["paths"]
     if "variance" in arrays:
         embeddings = gaussian.pack(embeddings, arrays["variance"]).numpy()
     labels = arrays.get("names", np.full(len(names), ""))
     found = labelled_embeddings(embeddings, labels, names)
-    return found, "names" in arrays, str(settings.get("data", ""))
+    return found, "names" in arrays, settings

@@ -31,6 +31,7 @@ def stored_names(
     file: pathlib.Path,
     known: Iterable[str] = (),
     *,
+    are_files: bool,
     with_data: bool = True,
 ) -> np.ndarray:
     """Returns names of inputs as a file stores them: paths from its folder on.
@@ -42,6 +43,7 @@ def stored_names(
         file: The file of embeddings.
         known: Names that the file has; an input with one of them, by the same
             or another path, keeps it.
+        are_files: Whether the names are paths of files.
         with_data: Whether names of rows have their data, from `full_names`.
     """
     folder = str(file.parent.resolve())
@@ -52,7 +54,9 @@ def stored_names(
     def from_folder(path):
         return path if os.path.isabs(path) else os.path.relpath(path, folder)
 
-    new = _with_paths(names, from_folder, with_data=with_data)
+    new = _with_paths(
+        names, from_folder, with_data=with_data, are_files=are_files
+    )
     found = zip(places(names).tolist(), new.tolist(), strict=True)
     return np.array([stored.get(place, name) for place, name in found])
 
@@ -75,22 +79,39 @@ def shown_data(data: str, file: pathlib.Path) -> str:
     return f"{before}{path and os.path.join(folder, path)}{after}"
 
 
-def full_names(names: np.ndarray, data: str) -> np.ndarray:
-    """Returns names of rows with the data that they are of; paths of files."""
+def full_names(
+    names: np.ndarray, data: str, are_files: bool | None
+) -> np.ndarray:
+    """Returns names of rows with the data that they are of; paths of files.
+
+    Args:
+        names: Names of inputs.
+        data: The data.
+        are_files: Whether the names are paths of files; None if that is not
+            known, as in files of earlier versions: those that exist.
+    """
     place = "".join(split_path(data))  # with the full path of the home folder
     # A file of a table is the same with and without its kind.
     for kind in ("csv:", "arrays:"):
         place = place.removeprefix(kind)
     return np.array(
         [
-            name if os.path.isfile(name) else f"{place} {name}"
+            name if _is_file(name, are_files) else f"{place} {name}"
             for name in names.tolist()
         ]
     )
 
 
+def _is_file(path: str, are_files: bool | None) -> bool:
+    return os.path.isfile(path) if are_files is None else are_files
+
+
 def shown_names(
-    names: np.ndarray, file: pathlib.Path, *, with_data: bool = True
+    names: np.ndarray,
+    file: pathlib.Path,
+    *,
+    with_data: bool = True,
+    are_files: bool | None = None,
 ) -> np.ndarray:
     """Returns stored names with their paths from the current folder on.
 
@@ -98,6 +119,7 @@ def shown_names(
         names: Names in the file.
         file: The file of embeddings.
         with_data: As for `stored_names`.
+        are_files: As for `full_names`; a gallery may contain both.
     """
     folder = str(file.parent.resolve())
 
@@ -106,7 +128,9 @@ def shown_names(
             return path
         return os.path.relpath(os.path.join(folder, path))
 
-    return _with_paths(names, from_here, folder, with_data=with_data)
+    return _with_paths(
+        names, from_here, folder, with_data=with_data, are_files=are_files
+    )
 
 
 def places(names: np.ndarray) -> np.ndarray:
@@ -120,6 +144,7 @@ def _with_paths(
     folder: str = "",
     *,
     with_data: bool = True,
+    are_files: bool | None = None,
 ) -> np.ndarray:
     """Changes the path in each name: of a file, or of the data of a row.
 
@@ -128,6 +153,7 @@ def _with_paths(
         change: Function from a path to the new path.
         folder: The folder in which paths start; "": the current one.
         with_data: Whether names of rows are `DATA ROW`.
+        are_files: As for `full_names`.
     """
 
     @functools.cache  # many rows are of one file
@@ -147,7 +173,7 @@ def _with_paths(
     return np.array(
         [
             change(name)
-            if os.path.isfile(os.path.join(folder, name))
+            if _is_file(os.path.join(folder, name), are_files)
             else (of_row(name) if with_data else name)
             for name in names.tolist()
         ]

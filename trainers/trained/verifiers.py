@@ -126,7 +126,7 @@ def _source(trained: Trained, data: str | None, found: Inputs) -> str:
     digest = hashlib.sha256()
     for number, name in enumerate(found.names):
         row = [name, found.labels[number]]
-        if os.path.isfile(name):
+        if found.are_files and os.path.isfile(name):
             status = os.stat(name)
             row = [os.path.abspath(name), row[1], status.st_size]
             row.append(status.st_mtime_ns)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pathlib
 import shutil
 import wave
 
@@ -167,6 +168,69 @@ def test_the_split_that_every_fold_tests_keeps_its_names(tmp_path):
         found = read_inputs(run, [str(file)], split)
         rows = found.x[:, 0].astype(int).tolist()
         assert found.names.tolist() == [str(row) for row in rows]
+
+
+def make_files(*names):
+    for name in names:
+        pathlib.Path(name).parent.mkdir(exist_ok=True)
+        pathlib.Path(name).write_text("")
+
+
+def test_a_row_is_no_file_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_files("0", "1", "line 2", "line 3", "all/0", "all/1", "a.npz 0")
+    np.savez("a.npz", x=np.eye(2, dtype="float32"), labels=np.arange(2))
+    (tmp_path / "a.csv").write_text("x,y,label\n1,0,a\n0,1,b\n")
+    (tmp_path / "b.csv").write_text("x,y\n1,0\n0,1\n")
+    (tmp_path / "own.py").write_text(
+        "import numpy as np\n"
+        "def data():\n"
+        "    return np.eye(2, dtype='float32'), np.arange(2)\n"
+        "def split(split):\n"
+        "    return data()\n"
+    )
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        ["dataset=arrays:a.npz", "folds.num_folds=0", "images.size=0"],
+    )
+    for word, names in (
+        ("a.npz", ["0", "1"]),
+        ("a.csv", ["line 2", "line 3"]),
+        ("b.csv", ["line 2", "line 3"]),
+        ("own.py:data", ["0", "1"]),
+        ("own.py:split", ["all/0", "all/1"]),
+    ):
+        found = read_inputs(run, [word])
+        assert found.names.tolist() == names and not found.are_files
+        full = full_names(found.names, word, found.are_files)
+        assert full.tolist() == [f"{word} {name}" for name in names]
+
+
+def test_names_of_files(run, colours, tmp_path, monkeypatch):
+    """Of a folder, a table, single files and a function."""
+    photos = colours / "photos"
+    monkeypatch.chdir(tmp_path)
+    files = [str(photos / "c00" / "0.png"), str(photos / "c01" / "1.png")]
+    lines = "\n".join([f"{files[0]},a", f"{files[1]},b"])
+    (tmp_path / "t.csv").write_text(f"path,label\n{lines}\n")
+    (tmp_path / "own.py").write_text(
+        "from embeddings_tf import datasets\n"
+        "def absolute():\n"
+        "    return datasets.load('csv:t.csv', 'all', label='class')\n"
+        "def relative():\n"
+        f"    name = 'image_folder:{photos}'\n"
+        "    return datasets.load(name, 'all', label='class')\n"
+    )
+    for words in (files, ["t.csv"], ["own.py:absolute"]):
+        found = read_inputs(run, words)
+        assert found.are_files and found.names.tolist() == files
+        full = full_names(found.names, words[0], found.are_files)
+        assert full.tolist() == files
+    found = read_inputs(run, [str(photos)])
+    assert found.are_files and found.names[0] == files[0]
+    # The paths of this function start in another folder.
+    found = read_inputs(run, ["own.py:relative"])
+    assert found.names[0] == "c00/0.png" and not found.are_files
 
 
 @pytest.mark.parametrize("kind", ["folder", "table", "function"])
@@ -340,8 +404,10 @@ def test_paths_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
     file = tmp_path / "files" / "g.npz"
     monkeypatch.chdir(tmp_path)
     given = np.array(["photos/a.png", str(photo), "test/3"])
-    stored = stored_names(given, file)
+    stored = stored_names(given, file, are_files=None)
     assert stored.tolist() == ["../photos/a.png", str(photo), "test/3"]
+    paths = stored_names(given[:2], file, are_files=True)
+    assert paths.tolist() == stored[:2].tolist()
     assert shown_names(stored, file).tolist() == given.tolist()
     monkeypatch.chdir(tmp_path / "files")
     assert shown_names(stored, file)[0] == "../photos/a.png"
@@ -363,10 +429,10 @@ def test_rows_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
         (tmp_path / name).write_text("")
     rows = np.array(["line 3"])
     given = [
-        *full_names(rows, "csv:a b.csv"),
-        *full_names(rows, str(tmp_path / "a b.csv")),
-        *full_names(rows, "b.py:data"),
-        *full_names(rows, "omniglot"),
+        *full_names(rows, "csv:a b.csv", False),
+        *full_names(rows, str(tmp_path / "a b.csv"), False),
+        *full_names(rows, "b.py:data", False),
+        *full_names(rows, "omniglot", False),
     ]
     assert given == [
         "a b.csv line 3",
@@ -374,7 +440,7 @@ def test_rows_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
         "b.py:data line 3",
         "omniglot line 3",
     ]
-    stored = stored_names(np.array(given), file)
+    stored = stored_names(np.array(given), file, are_files=False)
     assert stored.tolist() == [
         "../a b.csv line 3",
         given[1],
@@ -385,8 +451,9 @@ def test_rows_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
     found = places(np.array(given))
     assert found[0] == found[1] == os.path.realpath(given[1])
     # Names of rows alone are not paths, although there is a file `line`.
-    assert stored_names(rows, file, with_data=False) == rows
-    known = stored_names(np.array(given[:1]), file, [given[1]])
+    assert stored_names(rows, file, with_data=False, are_files=False) == rows
+    known = np.array(given[:1])
+    known = stored_names(known, file, [given[1]], are_files=False)
     assert known.tolist() == [given[1]]
 
 
