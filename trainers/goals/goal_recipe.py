@@ -91,7 +91,8 @@ def plan_recipe(
         words += ["--method", method]
     text = _text(config, words)
     path = pathlib.Path(workdir) / "recipe.py"
-    if path.exists() and path.read_text(encoding="utf-8") != text:
+    # An editor may have saved the file in another encoding than UTF-8.
+    if path.exists() and path.read_text("utf-8", "surrogateescape") != text:
         raise ValueError(
             f"{path} is another recipe than this command writes: it was "
             "edited, or the data, the goal, a --config field or this library "

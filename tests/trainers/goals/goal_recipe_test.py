@@ -196,6 +196,11 @@ def test_the_same_command_continues_and_an_edited_recipe_stays(
     with pytest.raises(ValueError, match=r"was edited.* another --workdir"):
         write(features, "verify", str(tmp_path / "run"))
     assert pathlib.Path(path).read_text() == edited
+    latin = edited.encode() + "# é\n".encode("latin-1")
+    pathlib.Path(path).write_bytes(latin)
+    with pytest.raises(ValueError, match=r"was edited.* another --workdir"):
+        write(features, "verify", str(tmp_path / "run"))
+    assert pathlib.Path(path).read_bytes() == latin
 
 
 @pytest.mark.parametrize(
