@@ -19,7 +19,15 @@ INPUTS_HELP = (
 
 
 # Flags whose value is a folder or a file.
-PATHS = ("config", "directory", "gallery", "projector", "workdir")
+PATHS = (
+    "config",
+    "directory",
+    "gallery",
+    "projector",
+    "search",
+    "space",
+    "workdir",
+)
 # In the message of a damaged image; `datasets` needs TensorFlow.
 DAMAGED_IMAGE = "is not a complete JPEG or PNG image"
 # How a shell reports a process that was ended by a closed pipe.

@@ -1,6 +1,7 @@
 """A frozen, pretrained network that makes features of images."""
 
 import inspect
+import os
 import random
 
 import keras
@@ -82,6 +83,8 @@ def backbone_output(network, weights, image_shape, rate, seed):
             "`weights` must be imagenet, the path of a file, or None; received "
             f"{weights!r}."
         )
+    if weights is not None:
+        weights = os.path.expanduser(weights)
     state = random.getstate()
     if seed is not None:
         random.seed(random_seed("seed", seed))  # of Keras's initial weights

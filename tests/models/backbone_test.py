@@ -126,7 +126,7 @@ def test_random_weights_depend_on_the_seed_only(networks):
     assert not np.array_equal(weights(1), first)
 
 
-def test_own_networks(networks, tmp_path):
+def test_own_networks(networks, tmp_path, monkeypatch):
     made = backbone(f"{networks}:network", weights=None, image_shape=(9, 9, 3))
     assert made.output_shape == (None, 6)
     # Of one's own, the network gets pixels of 0 to 255.
@@ -148,6 +148,10 @@ def test_own_networks(networks, tmp_path):
     other = backbone(
         f"{networks}:network", weights=path, image_shape=(9, 9, 3), seed=8
     )
+    np.testing.assert_array_equal(other(x).numpy(), made(x).numpy())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    name, home = f"{networks}:network", "~/own.weights.h5"
+    other = backbone(name, weights=home, image_shape=(9, 9, 3), seed=8)
     np.testing.assert_array_equal(other(x).numpy(), made(x).numpy())
     vectors = backbone(
         f"{networks}:vectors", weights=None, image_shape=(9, 9, 3)

@@ -16,6 +16,8 @@ from trainers import export
 from trainers import nearest
 from trainers import train
 from trainers.compare import parser as compare_parser
+from tuning import search
+from tuning import winner
 
 CODE = """
 import warnings
@@ -133,6 +135,13 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
     words = ["arrays:x.npz", "--goal", "retrieve", "--workdir=~/run"]
     found = command_line.parse(compare_parser(), words)
     assert found.workdir == f"{tmp_path}/run"
+    words = ["--config=~/a.py", "--space=~/s.py", "--trials=1", "--workdir=a"]
+    found = command_line.parse(search.parser(), words)
+    assert found.config == f"{tmp_path}/a.py"
+    assert found.space == f"{tmp_path}/s.py"
+    words = ["--search=~/found", "--batches=1", "--workdir=a"]
+    found = command_line.parse(winner.parser(), words)
+    assert found.search == f"{tmp_path}/found"
     (tmp_path / "file").touch()
     error = refused(capsys, export, "--workdir=~/run", "--directory=~/file")
     assert f"{tmp_path}/file is a file; name a folder" in error

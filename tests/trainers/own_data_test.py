@@ -154,13 +154,18 @@ def test_a_training_anew_has_no_earlier_results(arrays, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_initial_weights_of_tested_classes(seed, arrays, tmp_path, capsys):
+@pytest.mark.parametrize("home", ["before", "~/before"])
+def test_initial_weights_of_tested_classes(
+    seed, home, arrays, tmp_path, capsys, monkeypatch
+):
     """Warned of if the classes are divided in another way."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     before = tmp_path / "before"
     before.mkdir()
     runs = []
     for division in (0, seed):
-        more = (f"division.seed={division}", f"initial_weights={before}")
+        more = (f"division.seed={division}", f"initial_weights={home}")
         fields = words(f"arrays:{arrays}", *more)
         run = load_recipe(RECIPE, [w.partition(".")[2] for w in fields])
         runs.append((run, classes_of(run, Data(run))))

@@ -100,7 +100,7 @@ def warn_of_initial_weights(run: Run, found: dict | None) -> None:
     """
     if found is None or not run.training.initial_weights:
         return
-    folder = pathlib.Path(run.training.initial_weights)
+    folder = pathlib.Path(run.training.initial_weights).expanduser()
     if not (folder / FILE).is_file():
         return
     before = read_json(folder / FILE, "train that run again")

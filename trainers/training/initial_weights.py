@@ -24,7 +24,7 @@ def copy_initial_weights(model: keras.Model, path: str) -> None:
         ValueError: If its encoder or its distance differs from `model`'s, or
             only one of both has a learned distance.
     """
-    source = pathlib.Path(path)
+    source = pathlib.Path(path).expanduser()
     if not source.exists():
         raise FileNotFoundError(
             f"config.initial_weights={path!r} is neither a workdir nor a "
