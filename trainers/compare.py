@@ -54,10 +54,12 @@ def compare(
     overrides: list[str],
 ) -> dict:
     """Trains and evaluates what is missing; returns the comparison."""
+    from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import folder_argument
 
     _check_overrides(overrides)
     folder_argument("--workdir", workdir)
+    require_outside_data("--workdir", workdir, dataset)
     wanted = goal_of(goal)
     methods = list(dict.fromkeys(methods or wanted.compare))
     for method in methods:

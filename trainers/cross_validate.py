@@ -64,6 +64,7 @@ def cross_validate(
     only if no other fold has run.
     """
     from trainers.training.strategy import start
+    from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import changed_fields
     from trainers.workdirs.workdir import claim
     from trainers.workdirs.workdir import contains_run
@@ -72,6 +73,7 @@ def cross_validate(
 
     whole, name = load_recipe(recipe, overrides), recipe_name(recipe)
     _require_folds(recipe, whole, overrides)
+    require_outside_data("--workdir", workdir, whole.data.dataset)
     every = range(whole.data.folds.num_folds)
     others = [fold for fold in every if fold != tuning_fold]
     chosen = _chosen_folds(others if folds is None else folds, every)

@@ -100,12 +100,14 @@ def export(
     """
     from trainers.terminal.quiet import import_tensorflow
     from trainers.terminal.quiet import quiet_import
+    from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import read_workdir
     from trainers.workdirs.workdir import run_of_workdir
 
     folder = _model_folder(directory)
     with read_workdir(workdir) as path:
         _, run = run_of_workdir(path)
+        require_outside_data("--directory", directory, run.data.dataset)
         import_tensorflow()
         from embeddings_tf.export import export_saved_model
         from embeddings_tf.export.models_config import check_label

@@ -73,9 +73,11 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
 
     from trainers.training.strategy import is_chief
     from trainers.training.strategy import start
+    from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import open_workdir
 
+    require_outside_data("--workdir", workdir, run.data.dataset)
     if not is_chief(run.training.strategy):
         start(run.training.strategy)
         from trainers.fit import fit
@@ -133,10 +135,12 @@ def train_goal(
 ) -> None:
     """Writes the recipe of a goal into the workdir, and trains it."""
     from trainers.goals.goals import goal as goal_of
+    from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import folder_argument
 
     method = goal_of(goal).method_or_default(method)
     folder_argument("--workdir", workdir)
+    require_outside_data("--workdir", workdir, dataset)
 
     from trainers.training.strategy import start_one_machine
 

@@ -19,6 +19,7 @@ from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
 from trainers.terminal import command_names
 from trainers.training import monitor
+from trainers.workdirs.require_outside_data import require_outside_data
 from trainers.workdirs.workdir import claim
 from trainers.workdirs.workdir import contains_run
 from trainers.workdirs.workdir import folder_argument
@@ -107,6 +108,7 @@ def search(arguments, words: list[str]) -> None:
         arguments.space, SPACES, "space", "space", space_names()
     )
     folder_argument("--workdir", arguments.workdir)
+    require_outside_data("--workdir", arguments.workdir, run.data.dataset)
     for name, least in (("trials", 1), ("seed", 0), ("workers", 0)):
         if getattr(arguments, name) < least:
             raise ValueError(
