@@ -137,6 +137,23 @@ class PLDA:
         self._learn(embeddings, class_ids, offset, projection)
         return self
 
+    def most_dims(self, embeddings: Any, labels: Any) -> int:
+        """Returns the largest `num_dims` with which `fit` accepts embeddings.
+
+        It is at most one less than the classes and at most the number of
+        directions in which the embeddings vary, 0 if all are equal.
+
+        Args:
+            embeddings: `(n, dim)`.
+            labels: Integers `(n,)`.
+
+        Raises:
+            ValueError: As `fit`, except for equal embeddings.
+        """
+        embeddings, class_ids = labelled_examples(embeddings, labels)
+        offset = self._offset(embeddings)
+        return plda.most_dims(plda.statistics(embeddings - offset, class_ids))
+
     def adapt(
         self, embeddings: Any, labels: Any, weight: float = 0.5
     ) -> "PLDA":

@@ -230,7 +230,7 @@ def _at_least(covariance: np.ndarray, least: float) -> np.ndarray:
 def lda_projection(examples: Statistics, num_dims: int) -> np.ndarray:
     """Returns the directions that LDA keeps, as columns."""
     directions, _ = lda(examples)
-    most = min(len(examples.counts) - 1, directions.shape[1])
+    most = _most_dims(examples, directions)
     if num_dims > most:
         raise ValueError(
             "LDA keeps at most one dimension less than there are "
@@ -239,6 +239,15 @@ def lda_projection(examples: Statistics, num_dims: int) -> np.ndarray:
             "it, or fit on more classes."
         )
     return directions[:, :num_dims]
+
+
+def most_dims(examples: Statistics) -> int:
+    """Returns how many dimensions LDA can keep; 0 for equal examples."""
+    return _most_dims(examples, lda(examples)[0])
+
+
+def _most_dims(examples: Statistics, directions: np.ndarray) -> int:
+    return min(len(examples.counts) - 1, directions.shape[1])
 
 
 def means_of_labels(

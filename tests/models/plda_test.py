@@ -319,6 +319,23 @@ class TestDegenerate:
         with pytest.raises(ValueError, match="here 1; received num_dims=2"):
             PLDA(2).fit(np.eye(4), [1, 1, 2, 2])
 
+    @pytest.mark.parametrize("center", [True, False])
+    @pytest.mark.parametrize(
+        ("rank", "num_classes", "expected"),
+        [(2, 6, 2), (5, 3, 2), (5, 6, 5), (0, 6, 0)],
+    )
+    def test_most_dims(self, rank, num_classes, expected, center):
+        """The rank of the embeddings, or one less than the classes."""
+        rng = np.random.default_rng(0)
+        labels = np.arange(30) % num_classes
+        x = 1 + rng.normal(size=(30, rank)) @ rng.normal(size=(rank, 5))
+        model = PLDA(center=center)
+        assert model.most_dims(x, labels) == expected
+        if expected:
+            PLDA(expected, center=center).fit(x, labels)
+        with pytest.raises(ValueError, match=f"here {expected}"):
+            PLDA(expected + 1, center=center).fit(x, labels)
+
     @pytest.mark.parametrize(
         "arguments",
         [{"num_dims": 0}, {"max_iterations": 0}, {"tolerance": -1}],

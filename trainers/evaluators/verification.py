@@ -237,7 +237,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     return results, figures
 
 
-def _scores(run, data, model) -> tuple[dict, models.PLDA]:
+def _scores(run, data, model) -> tuple[dict, models.PLDA | None]:
     """Scores of all pairs of two sets by name, and the PLDA among them."""
     method = Method(model)
     x, labels = split_to_embed(data, run.data.split)
@@ -275,13 +275,23 @@ def _mean_and_largest(properties: dict) -> dict[str, float]:
     return found
 
 
-def _fitted_plda(wanted, points, classes) -> models.PLDA:
-    """PLDA of training embeddings, with as many dimensions as LDA can keep."""
-    most = min(len(np.unique(classes)) - 1, points.shape[1])
-    if wanted.num_dims and wanted.num_dims > most:
-        print(f"PLDA keeps {most} of {wanted.num_dims} dimensions.", flush=True)
-        wanted = dataclasses.replace(wanted, num_dims=most)
-    return models.PLDA(**dataclasses.asdict(wanted)).fit(points, classes)
+def _fitted_plda(wanted, points, classes) -> models.PLDA | None:
+    """PLDA of training embeddings, with as many dimensions as LDA can keep.
+
+    None if it cannot be fitted, such as to embeddings that are all equal.
+    """
+    plda = models.PLDA(**dataclasses.asdict(wanted))
+    try:
+        if wanted.num_dims is not None:
+            most = plda.most_dims(points, classes)
+            if most < wanted.num_dims:
+                kept = f"{most} of {wanted.num_dims} dimensions"
+                print(f"PLDA keeps {kept}.", flush=True)
+                plda.num_dims = most or None  # 0: `fit` says what is wrong
+        return plda.fit(points, classes)
+    except ValueError as error:  # a score more, beside the method's own
+        print(f"Without PLDA: {error}", flush=True)
+        return None
 
 
 def summary(results: dict) -> str:

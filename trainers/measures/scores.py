@@ -44,10 +44,13 @@ def all_scores(
     By name: cosine, PLDA, the method's own score of a pair, by which `verify`
     decides, and for a method with a log-likelihood ratio also its probability
     fused with the cosine. With `euclidean`, also `l2`, the negative Euclidean
-    distance.
+    distance. Without PLDA, `plda` is None.
     """
     found = _by_name(
-        method, metrics.cosine_scores, plda.score, pair_score(method)
+        method,
+        metrics.cosine_scores,
+        plda and plda.score,
+        pair_score(method),
     )
     return found | (_euclidean(method, _distances) if euclidean else {})
 
@@ -59,7 +62,7 @@ def scores_of_pairs(
     found = _by_name(
         method,
         metrics.cosine_score_pairs,
-        plda.score_pairs,
+        plda and plda.score_pairs,
         score_of_pairs(method),
     )
     return found | (_euclidean(method, _distance_pairs) if euclidean else {})
@@ -88,11 +91,10 @@ def _by_name(method, cosine, likelihood, own) -> dict[str, Callable]:
     from scipy.special import expit
 
     cosine = of_points(method, cosine)
-    found = {
-        "cosine": cosine,
-        "plda": of_points(method, likelihood),
-        method.name: own,
-    }
+    found = {"cosine": cosine}
+    if likelihood is not None:
+        found["plda"] = of_points(method, likelihood)
+    found[method.name] = own
     if method.has_likelihood_ratio:
 
         def fused(first, second):

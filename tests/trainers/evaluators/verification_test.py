@@ -19,7 +19,9 @@ from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.evaluators import verification
 from trainers.measures.embed import embed
+from trainers.measures.scores import all_scores
 from trainers.measures.scores import normalised_cosine
+from trainers.measures.scores import scores_of_pairs
 from trainers.training import checkpoint
 from trainers.training.model import build_model
 
@@ -348,6 +350,52 @@ def test_plda_of_fewer_classes_than_its_dimensions(capsys):
     found = verification._fitted_plda(wanted, points, classes)
     assert found.projection.shape == (6, 3)
     assert "PLDA keeps 3 of 5 dimensions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_plda_of_embeddings_that_vary_in_few_dimensions(rank, capsys):
+    """A linear encoder has the rank of its features."""
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(8), 5)
+    points = rng.normal(size=(8, rank))[classes] + rng.normal(size=(40, rank))
+    points = (points @ rng.normal(size=(rank, 6))).astype("float32")
+    found = verification._fitted_plda(Plda(num_dims=5), points, classes)
+    assert found.num_dims == found.projection.shape[1] == rank
+    assert f"PLDA keeps {rank} of 5 dimensions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("num_dims", [None, 1, 3])
+def test_equal_embeddings_have_no_plda(num_dims, capsys):
+    wanted, classes = Plda(num_dims=num_dims), np.arange(12) % 4
+    points = np.ones((12, 6), "float32")
+    assert verification._fitted_plda(wanted, points, classes) is None
+    out = capsys.readouterr().out
+    assert "Without PLDA: Embeddings must vary" in out
+    assert "collapsed encoder" in out
+
+
+def test_a_collapsed_encoder_is_evaluated_without_plda(monkeypatch):
+    monkeypatch.setattr(
+        verification, "embed", lambda _, x: np.ones((len(x), 2))
+    )
+    monkeypatch.setattr(
+        verification.calibrated_scores,
+        "embed",
+        lambda _, x: np.ones((len(x), 2)),
+    )
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    more = ("evaluation.splits=('test',)", "folds.fold=1")
+    run = load_recipe("an4_learned_distance", [*SMALL, *more])
+    found = verification.evaluate(run, data.Data(run), model)[0]["test"]
+    assert found["cosine"]["equal_error_rate"] == 0.5
+    assert "plda" not in found
+
+
+def test_lists_of_trials_without_plda():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    for scores in (all_scores, scores_of_pairs):
+        assert [*scores(Method(model), None)][0] == "cosine"
+        assert "plda" not in scores(Method(model), None)
 
 
 def test_a_cosine_that_tells_nothing_apart_names_the_remedy():
