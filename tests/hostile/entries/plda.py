@@ -71,6 +71,14 @@ ENTRIES = {
         rows(X, Y, ("embeddings", "labels")),
         tolerance=1e-3,
     ),
+    "models.PLDA.most_dims": Entry(
+        lambda embeddings, labels: np.array(
+            PLDA().most_dims(embeddings, labels)
+        ),
+        {"embeddings": X, "labels": Y},
+        {"embeddings": floats(X), "labels": labels(Y)},
+        rows(X, Y, ("embeddings", "labels")),
+    ),
     "models.PLDA.adapt": Entry(
         adapt,
         {"embeddings": X[::-1] + 0.1, "labels": Y[::-1].copy(), "weight": 0.5},
