@@ -28,8 +28,11 @@ PATHS = (
     "space",
     "workdir",
 )
-# In the message of a damaged image; `datasets` needs TensorFlow.
-DAMAGED_IMAGE = "is not a complete JPEG or PNG image"
+# In the messages of images that cannot be used; `datasets` needs TensorFlow.
+BAD_IMAGE = (
+    "is not a complete JPEG or PNG image",
+    "has 16 bits, of which the upper 8 are kept",
+)
 # How a shell reports a process that was ended by a closed pipe.
 CLOSED_PIPE = 141
 
@@ -244,7 +247,7 @@ def _plain_warnings():
 
 def _remedy(message: str | None) -> str:
     """Returns the command that names all bad images of a folder."""
-    if message is None or DAMAGED_IMAGE not in message:
+    if message is None or not any(text in message for text in BAD_IMAGE):
         return ""
     command = command_names.display_name("trainers.train")
     return f" {command} DATA --check names all bad files of a folder or table."

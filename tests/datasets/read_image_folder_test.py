@@ -16,6 +16,15 @@ CLASSES = [f"class {number}" for number in range(10)]
 GREY = np.full((4, 5), 9)
 
 
+def write_depths(path, largest):
+    """Writes a grey image of 16 bits, from 0 to its largest value."""
+    path.parent.mkdir(parents=True)
+    values = np.linspace(0, largest, 20).astype(np.uint16).reshape(4, 5)
+    Image.fromarray(values).save(path)
+    assert path.read_bytes()[24] == 16
+    return path
+
+
 @pytest.fixture
 def folder(tmp_path):
     return tmp_path / "photos"
@@ -192,6 +201,31 @@ class TestFiles:
         x, _ = read(folder)
         pixels = [[9] * 3, *[colour.tolist()] * 3, [9] * 3, [9] * 3]
         assert x[:][:, 0, 0].tolist() == pixels
+
+    @pytest.mark.parametrize("largest", [1, 255, 4080, 4095])
+    def test_small_values_of_16_bits(self, folder, largest):
+        path = write_depths(folder / "ant" / "1.png", largest)
+        x, _ = read(folder)
+        message = (
+            f"{re.escape(str(path))} has 16 bits, of which the upper 8 are "
+            "kept, and they are all below 16; scale it to 8 bits"
+        )
+        for wanted in (x, x.with_size(3), x.cached(10**6)):
+            with pytest.raises(OSError, match=message):
+                wanted[np.array([0])]
+
+    @pytest.mark.parametrize("largest", [0, 4096, 65535])
+    def test_other_values_of_16_bits(self, folder, largest):
+        """Also a black image, which loses nothing."""
+        path = write_depths(folder / "ant" / "1.png", largest)
+        expected = np.asarray(Image.open(path), np.uint16) // 256
+        found = read(folder)[0][0]
+        for channel in range(3):
+            np.testing.assert_array_equal(found[..., channel], expected)
+
+    def test_dark_images_of_8_bits(self, folder):
+        write_image(folder / "ant" / "1.png", np.arange(15).reshape(3, 5))
+        assert read(folder)[0][0][..., 0].ravel().tolist() == [*range(15)]
 
     def test_jpeg_as_pillow_reads_it(self, folder):
         rng = np.random.default_rng(0)

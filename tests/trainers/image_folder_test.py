@@ -6,6 +6,7 @@ import shutil
 import keras
 import numpy as np
 import pytest
+from PIL import Image
 
 from embeddings_tf import datasets
 from embeddings_tf.datasets.divide_classes import divide_classes
@@ -193,6 +194,15 @@ def test_different_sizes_need_a_size(sizes):
             "truncated, damaged or of another format. Replace or remove it. "
             "python -m trainers.train DATA --check names all bad files of a "
             "folder or table.",
+        ),
+        (
+            lambda folder: Image.fromarray(
+                np.arange(108, dtype=np.uint16).reshape(9, 12)
+            ).save(folder / "b" / "0.png"),
+            ("images.size=105",),
+            "b/0.png has 16 bits, of which the upper 8 are kept, and they are "
+            "all below 16; scale it to 8 bits. python -m trainers.train DATA "
+            "--check names all bad files of a folder or table.",
         ),
         (
             # TensorFlow would read it; exports of images would not.
