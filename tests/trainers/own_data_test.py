@@ -778,6 +778,25 @@ def test_check_names_recordings_without_features(tmp_path, capsys):
     assert last.startswith("error: 2 of 3 examples are bad")
 
 
+def test_recordings_of_a_low_rate(tmp_path, capsys):
+    """Such as of a sensor. A recipe may still take them."""
+    for speaker in "abcdef":
+        for number in range(3):
+            samples = RNG.integers(-9999, 9999, 4000)
+            path = tmp_path / "sensors" / speaker / f"{number}.wav"
+            write_wav(path, samples, 1000)
+    dataset = f"audio_folder:{tmp_path / 'sensors'}"
+    assert call(train, dataset, "--check") == 0
+    out, err = capsys.readouterr()
+    text = "the recordings have 1000 samples per second; a goal takes"
+    assert err.count("warning: ") == 1 and text in err
+    assert "Read 18 examples; none is damaged" in out
+    goal = dataset, "--goal", "verify"
+    assert text in refused(capsys, train, *goal, "--workdir", tmp_path / "run")
+    assert call(train, *goal, "--check") == 1
+    assert f"error: {text}" in capsys.readouterr().err
+
+
 def test_a_workdir_is_needed_to_train(arrays, capsys):
     with pytest.raises(SystemExit):
         train.main(["--config", RECIPE, *words(f"arrays:{arrays}")])

@@ -70,9 +70,10 @@ def check_data(run: Run, for_goal: bool = False) -> int:
             else:
                 require_usable_scale(run, x)
         sizes = Sizes(x)
-        contents = _read(x, _features_of(run, x, for_goal), sizes)
+        features_of, refusal = _features_of(run, x, for_goal)
+        contents = _read(x, features_of, sizes)
         if for_goal:
-            warnings += sizes.warnings()
+            warnings += refusal + sizes.warnings()
             warnings += _small_classes(data, split) if found else []
         elif not run.data.images.size:
             contents = sizes.with_messages(contents)
@@ -82,7 +83,7 @@ def check_data(run: Run, for_goal: bool = False) -> int:
         total += len(x)
     if lines := copies.lines():
         warnings.append("\n".join(lines))
-    for text in warnings:
+    for text in dict.fromkeys(warnings):  # splits may have the same
         print("warning:", text, file=sys.stderr)
     if bad:
         _refuse(run, bad, total)
@@ -179,15 +180,21 @@ def _split_of_each(run: Run, split: str, num_examples: int) -> list[str]:
     return [split] * num_examples
 
 
-def _features_of(run: Run, x, for_goal: bool):
-    """Returns the function from a recording to its features, or None."""
+def _features_of(run: Run, x, for_goal: bool) -> tuple:
+    """Returns the function from a recording to its features, or None.
+
+    Also returns warnings of recordings that no goal takes.
+    """
     if not (isinstance(x, datasets.Utterances) and x.sample_rate):
-        return None
+        return None, []
     front_end = run.data.front_end
     if for_goal:
-        arguments = goal_front_end(x.sample_rate)
+        try:
+            arguments = goal_front_end(x.sample_rate)
+        except ValueError as error:
+            return None, [str(error)]
         front_end = Part(arguments.pop("name"), arguments)
-    return feature_function(x, front_end) if front_end.name else None
+    return feature_function(x, front_end) if front_end.name else None, []
 
 
 def _read(x, features_of, sizes: Sizes) -> list[tuple]:

@@ -5,10 +5,13 @@ import logging
 import time
 
 import numpy as np
+import pytest
 
 from embeddings_tf import datasets
 from trainers.config.run import Part
+from trainers.data import goal_front_end as goal_front_end_module
 from trainers.data import recordings
+from trainers.data.goal_front_end import LEAST_RATE
 from trainers.data.goal_front_end import goal_front_end
 
 
@@ -43,3 +46,29 @@ def test_threads_share_one_trace(monkeypatch, caplog):
         rtol=1e-3,
         atol=1e-3,
     )
+
+
+@pytest.mark.parametrize("rate", [1320, 1999, 2000, 4000, 16000, 192000])
+def test_the_features_of_a_goal_take_a_rate(rate):
+    arguments = goal_front_end(rate)
+    front_end = Part(arguments.pop("name"), arguments)
+    x = datasets.Utterances(lambda _: np.ones(rate), [rate], sample_rate=rate)
+    wave = 999 * np.random.default_rng(0).normal(size=rate)
+    found = recordings.feature_function(x, front_end)(wave)
+    assert found.shape[1] == 30 and np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("rate", [1, 500, 640, 1000, 1319])
+def test_lower_rates_are_refused(rate):
+    with pytest.raises(
+        ValueError,
+        match=f"the recordings have {rate} samples per second; a goal takes "
+        "recordings of at least 1320. Resample them, or write a recipe",
+    ):
+        goal_front_end(rate)
+
+
+def test_the_least_rate_is_the_least(monkeypatch):
+    monkeypatch.setattr(goal_front_end_module, "LEAST_RATE", 0)
+    with pytest.raises(ValueError, match="num_mel_bins. is too large"):
+        test_the_features_of_a_goal_take_a_rate(LEAST_RATE - 1)
