@@ -22,8 +22,8 @@ from embeddings_tf.datasets.table_columns import PATH
 from embeddings_tf.datasets.table_columns import SPLIT
 from embeddings_tf.datasets.table_columns import not_a_table
 from embeddings_tf.datasets.table_columns import table_columns
-
-_FIRST_ROW = 2  # line of the first row, below the names of the columns
+from embeddings_tf.datasets.table_lines import cells_of_any_length
+from embeddings_tf.datasets.table_lines import table_lines
 
 
 def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:
@@ -87,7 +87,8 @@ def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:
         raise ValueError(f"{file} has no rows below the names of its columns.")
 
     def in_column(name, row):
-        return f"{file}, line {row + _FIRST_ROW}: the column {name}"
+        line = table_lines(file, num_rows)[row]
+        return f"{file}, line {line}: the column {name}"
 
     for name in (*label, PATH, SPLIT):
         if name in texts:
@@ -109,7 +110,7 @@ def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:
         row_names = texts[PATH]
     else:
         row_names = np.array(
-            [f"line {line + _FIRST_ROW}" for line in range(num_rows)]
+            [f"line {line}" for line in table_lines(file, num_rows)]
         )
     more = {
         name: column
@@ -176,17 +177,16 @@ def _require_cells_of_columns(file, columns):
     pandas would take its first cells as names of rows, and shift the rest. In
     later rows it refuses such cells.
     """
-    # A cell may be longer than the default limit; pandas has none.
-    limit = csv.field_size_limit(2**31 - 1)
     try:
-        with open(file, encoding="utf-8-sig", newline="") as lines:
+        with (
+            cells_of_any_length(),
+            open(file, encoding="utf-8-sig", newline="") as lines,
+        ):
             rows = csv.reader(lines)
             next(rows, None)  # the names of the columns
             first = next(rows, [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(not_a_table(file, error)) from error
-    finally:
-        csv.field_size_limit(limit)
     if len(first) > len(columns):
         raise ValueError(
             not_a_table(
@@ -210,10 +210,11 @@ def _parsed(file, kinds):
 def _raise_no_number(file, columns, features):
     """Raises for the first cell that is not a finite number, if any."""
     found = _parsed(file, dict.fromkeys(columns, str))
+    lines = table_lines(file, len(found))
     empty = np.flatnonzero((found == "").all(axis=1))
     if len(empty):
         raise ValueError(
-            f"{file}, line {empty[0] + _FIRST_ROW}: the line is empty; remove "
+            f"{file}, line {lines[empty[0]]}: the line is empty; remove "
             "empty lines, also at the end of the file."
         )
     for name in features:
@@ -227,7 +228,7 @@ def _raise_no_number(file, columns, features):
                 is_finite = False
             if not is_finite:
                 raise ValueError(
-                    f"{file}, line {row + _FIRST_ROW}: the feature {name!r} is "
+                    f"{file}, line {lines[row]}: the feature {name!r} is "
                     f"{str(cell)!r}, expected a finite number, at most 3.4e38 "
                     "as in float32. A column that is not a feature is called "
                     "path, label, label_NAME or split; remove other columns."
@@ -250,7 +251,7 @@ def _require_different(file, paths):
     twice = np.flatnonzero(counts > 1)
     if len(twice):
         rows = np.flatnonzero(places == found[twice[0]])[:2]
-        lines = rows + _FIRST_ROW
+        lines = table_lines(file, len(paths))[rows]
         raise ValueError(
             f"{file} has {str(paths[rows[0]])!r} twice, in the lines "
             f"{lines[0]} and {lines[1]}; a file in two rows may be in training "
@@ -270,12 +271,14 @@ def _files(file, paths):
             return read(file.parent, paths)
         if any(is_kind):
             row = is_kind.index(False)
+            line = table_lines(file, len(paths))[row]
             raise ValueError(
-                f"{file}, line {row + _FIRST_ROW}: {paths[row]!r} ends in none "
+                f"{file}, line {line}: {paths[row]!r} ends in none "
                 f"of {', '.join(extensions)}, as the files of other rows do."
             )
+    line = table_lines(file, len(paths))[0]
     raise ValueError(
-        f"{file}, line {_FIRST_ROW}: {paths[0]!r} is neither an image "
+        f"{file}, line {line}: {paths[0]!r} is neither an image "
         f"({', '.join(image_files.EXTENSIONS)}) nor a recording "
         f"({', '.join(sound_files.EXTENSIONS)})."
     )

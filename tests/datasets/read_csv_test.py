@@ -161,6 +161,50 @@ def test_refused(table, text, message):
     fails(table, text, message)
 
 
+BREAK = 'label,x\n"a\nb",1\nc,2\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (BREAK + "d,bad\n", "line 5: the feature 'x' is 'bad'"),
+        (BREAK.replace("\n", "\r\n") + "d,bad", "line 5: the feature 'x' is"),
+        ('label,"x\ny"\na,1\nb,\n', "line 4: the feature"),
+        (BREAK + "\n", "line 5: the line is empty"),
+        (BREAK + ",3\n", "line 5: the column label is empty"),
+        (BREAK + "d ,3\n", "line 5: the column label is 'd '"),
+        (
+            'path,label,about\n1.png,a,"x\ny\nz"\n2.png,b,""\n1.png,c,""\n',
+            "'1.png' twice, in the lines 2 and 6",
+        ),
+        (
+            'path,label,about\n1.png,a,"x\ny"\n2.wav,b,""\n',
+            "line 4: '2.wav' ends in none",
+        ),
+        ('path,"label"\n1.gif,a\n', "line 2: '1.gif' is neither an image"),
+        ('path,label,"a\nb"\n1.gif,a,c\n', "line 3: '1.gif' is neither"),
+    ],
+)
+def test_lines_of_tables_with_line_breaks_in_cells(table, text, message):
+    fails(table, text, message)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_rows_are_named_by_their_first_lines(table, line_break, end):
+    text = BREAK + '"d\n\nd",4\n"e",5\nf,6'
+    text = text.replace("\n", line_break) + end
+    _, names = read(table, text, label="name")
+    # The lines 2 and 3, 4, 5 to 7, 8, 9.
+    expected = ["line 2", "line 4", "line 5", "line 8", "line 9"]
+    assert names.tolist() == expected
+
+
+def test_a_long_cell_before_a_bad_row(table):
+    text = f'label,x\n"a\n{"b" * 200_000}",1\nc,bad\n'
+    fails(table, text, "line 4: the feature 'x' is 'bad'")
+
+
 def test_no_file_and_no_package(table, monkeypatch):
     fails(table, None, "There is no file .*csv:FILE", error=FileNotFoundError)
     real = builtins.__import__

@@ -38,7 +38,12 @@ def read_pairs(
     try:
         # Excel starts a file in UTF-8 with a mark.
         with open(path, newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file, strict=True))
+            reader = csv.DictReader(file, strict=True)
+            # It leaves out empty lines, and a cell may have several lines.
+            lines, rows = [], []
+            for row in reader:
+                lines.append(reader.line_num)
+                rows.append(row)
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a table: {error}") from error
     known = rows[0].keys() if rows else ()
@@ -50,25 +55,31 @@ def read_pairs(
         )
     pairs: dict[str, list] = {}
     for side in ("first", "second"):
-        pairs[side] = [_name(path, row, n, side) for n, row in enumerate(rows)]
+        pairs[side] = [
+            _name(path, row, line, side)
+            for line, row in zip(lines, rows, strict=True)
+        ]
         if are_files:
             pairs[side] = [os.path.join(path.parent, n) for n in pairs[side]]
     if "same" in known:
-        pairs["same"] = [_truth(path, row, n) for n, row in enumerate(rows)]
+        pairs["same"] = [
+            _truth(path, row, line)
+            for line, row in zip(lines, rows, strict=True)
+        ]
     return _checked(pairs, are_files)
 
 
-def _name(table: pathlib.Path, row: dict, number: int, side: str) -> str:
+def _name(table: pathlib.Path, row: dict, line: int, side: str) -> str:
     if not row[side]:
-        raise ValueError(f"{table}, line {number + 2}: {side} is empty")
+        raise ValueError(f"{table}, line {line}: {side} is empty")
     return row[side]
 
 
-def _truth(table: pathlib.Path, row: dict, number: int) -> bool:
+def _truth(table: pathlib.Path, row: dict, line: int) -> bool:
     value = str(row["same"]).lower()
     if value not in (*TRUE, *FALSE):
         raise ValueError(
-            f"{table}, line {number + 2}: same must be 0, 1, true or "
+            f"{table}, line {line}: same must be 0, 1, true or "
             f"false; received {row['same']!r}"
         )
     return value in TRUE
