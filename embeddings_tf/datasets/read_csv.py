@@ -23,6 +23,7 @@ from embeddings_tf.datasets.table_columns import SPLIT
 from embeddings_tf.datasets.table_columns import not_a_table
 from embeddings_tf.datasets.table_columns import table_columns
 from embeddings_tf.datasets.table_lines import cells_of_any_length
+from embeddings_tf.datasets.table_lines import require_no_null_character
 from embeddings_tf.datasets.table_lines import table_lines
 
 
@@ -64,6 +65,7 @@ def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:
     """
     file = pathlib.Path(file).expanduser()
     columns, names, features = table_columns(file)
+    require_no_null_character(file)
     label = [LABEL] if LABEL in columns else names
     if needs_labels and not label:
         raise ValueError(

@@ -3,9 +3,12 @@
 import contextlib
 import csv
 import os
+import pathlib
 from collections.abc import Iterator
 
 import numpy as np
+
+from embeddings_tf.datasets.table_columns import not_a_table
 
 _CHUNK = 2**20  # bytes
 
@@ -41,10 +44,33 @@ def table_lines(file: str | os.PathLike, num_rows: int) -> np.ndarray:
     return np.array(lines, int)
 
 
-def _count_lines(file) -> int:
-    count, last = 0, b"\n"
+def require_no_null_character(file: pathlib.Path) -> None:
+    """Raises ValueError if a table contains a null character.
+
+    NumPy drops it at the end of a text, so two classes could become one.
+    """
+    line = 1
+    for chunk in _chunks(file):
+        place = chunk.find(b"\0")
+        if place >= 0:
+            line += chunk.count(b"\n", 0, place)
+            raise ValueError(
+                not_a_table(
+                    file, f"line {line} contains a null character; remove it."
+                )
+            )
+        line += chunk.count(b"\n")
+
+
+def _chunks(file) -> Iterator[bytes]:
     with open(file, "rb") as content:
         while chunk := content.read(_CHUNK):
-            count += chunk.count(b"\n")
-            last = chunk[-1:]
+            yield chunk
+
+
+def _count_lines(file) -> int:
+    count, last = 0, b"\n"
+    for chunk in _chunks(file):
+        count += chunk.count(b"\n")
+        last = chunk[-1:]
     return count + (last != b"\n")

@@ -205,6 +205,26 @@ def test_a_long_cell_before_a_bad_row(table):
     fails(table, text, "line 4: the feature 'x' is 'bad'")
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("label,x\na\0,1\na,2\n", 2),  # NumPy would make one class of them
+        ("label,x\na,1\nb\0c,2", 3),
+        ("label,x\na,1\nb,2\0\n", 3),
+        ("label,x\0\na,1\n", 1),
+        # Far from the start of the file.
+        ("label,x\n" + "a,1\n" * 600_000 + "b\0,2\n", 600_002),
+    ],
+    ids=["end", "middle", "feature", "header", "far"],
+)
+def test_null_characters_are_refused(table, text, line):
+    message = (
+        "is not a table of text in UTF-8, separated by commas: "
+        f"line {line} contains a null character"
+    )
+    fails(table, text, message)
+
+
 def test_no_file_and_no_package(table, monkeypatch):
     fails(table, None, "There is no file .*csv:FILE", error=FileNotFoundError)
     real = builtins.__import__
