@@ -198,9 +198,8 @@ def apply_override(run: Run, override: str) -> Run:
         )
     first, *path = name.split(".")
     if first in ("data", "training") and path:
-        first, *path = path
-        if first not in (_DATA if name.startswith("data.") else _TRAINING):
-            raise unknown_field(name, _DATA | _TRAINING)
+        section, (first, *path) = first, path
+        _require_field(section, first, path)
     is_other_method = first in METHODS and first != run.method.kind
     is_other_method |= first == "decoder" and run.method.kind != "autoencoder"
     if first not in _TOP or is_other_method:
@@ -210,3 +209,14 @@ def apply_override(run: Run, override: str) -> Run:
     for field in reversed([first, *path]):
         values = {field: values}
     return _read(values, run)
+
+
+def _require_field(section: str, first: str, path: list[str]) -> None:
+    """Checks a field of `data` or `training`."""
+    sections = {"data": _DATA, "training": _TRAINING}
+    known = sections.pop(section)
+    if first in known:
+        return
+    ((other, fields),) = sections.items()
+    meant = ".".join([other, first, *path]) if first in fields else ""
+    raise unknown_field(f"{section}.{first}", known, meant)

@@ -66,16 +66,26 @@ def config_name(prefix: str, name: str) -> str:
     return _NAMES.get(full, full)
 
 
-def unknown_field(name: str, known: Iterable[str]) -> ValueError:
-    """Returns the error for an unknown field, with the nearest name."""
+def unknown_field(
+    name: str, known: Iterable[str], meant: str = ""
+) -> ValueError:
+    """Returns the error for an unknown field, with the nearest name.
+
+    Args:
+        name: The unknown field.
+        known: Names of the fields in its section.
+        meant: The field to name instead of the nearest.
+    """
     known = sorted(known)
     prefix, _, last = name.rpartition(".")
     near = difflib.get_close_matches(last, known, 1)
     message = (
         f"unknown field config.{name}; the fields there are {', '.join(known)}"
     )
-    if near:
-        message += f". Did you mean config.{config_name(prefix, near[0])}?"
+    if near and not meant:
+        meant = config_name(prefix, near[0])
+    if meant:
+        message += f". Did you mean config.{meant}?"
     return ValueError(message)
 
 

@@ -20,6 +20,7 @@ from trainers.config.run import Images
 from trainers.config.run import Part
 from trainers.config.run import Plateau
 from trainers.config.run import Run
+from trainers.config.run import TrainingFields
 from trainers.config.run import Utterances
 from trainers.config.run_config import apply_override
 from trainers.config.run_config import config_of
@@ -128,6 +129,31 @@ def test_both_names_of_a_field():
     vae = load_recipe("sprites_beta_vae_1")
     assert apply_override(vae, "decoder.width=8") == apply_override(
         vae, "method.decoder.width=8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("override", "meant"),
+    [
+        ("data.seed=1", "training.seed"),
+        ("data.plateau.factor=0.5", "training.plateau.factor"),
+        ("training.dataset=demo", "data.dataset"),
+        ("training.folds.fold=1", "data.folds.fold"),
+        ("data.datasett=demo", "data.dataset"),
+        ("training.sede=1", "training.seed"),
+    ],
+)
+def test_the_other_section_is_named(override, meant):
+    """Fields of a section are listed, and no field is named by itself."""
+    name = override.partition("=")[0]
+    section, field = name.split(".")[:2]
+    kind = DataFields if section == "data" else TrainingFields
+    fields = ", ".join(sorted(field.name for field in dataclasses.fields(kind)))
+    with pytest.raises(ValueError) as raised:
+        load_recipe("demo", [override])
+    assert str(raised.value) == (
+        f"unknown field config.{section}.{field}; the fields there are "
+        f"{fields}. Did you mean config.{meant}?"
     )
 
 
