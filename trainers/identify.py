@@ -36,13 +36,14 @@ def parser() -> argparse.ArgumentParser:
 
 def identify(arguments: argparse.Namespace) -> None:
     """Prints one line per input: path, answer, probability, score, decision."""
+    import os
     import pathlib
 
     from trainers.terminal.quiet import import_tensorflow
     from trainers.trained.stored_paths import workdir_of
 
     output, figure = answers_paths(arguments)
-    path = pathlib.Path(arguments.gallery).expanduser()
+    path = pathlib.Path(os.path.expanduser(arguments.gallery))
     workdir = workdir_of(path, arguments.workdir, "trainers.enroll")
     import_tensorflow()
     from trainers.trained.galleries import open_gallery

@@ -55,7 +55,7 @@ def nearest(arguments: argparse.Namespace) -> None:
     output, figure = answers_paths(arguments)
     if arguments.k < 1:
         raise ValueError(f"--k must be at least 1; received {arguments.k}")
-    path = pathlib.Path(arguments.gallery).expanduser()
+    path = pathlib.Path(os.path.expanduser(arguments.gallery))
     workdir = workdir_of(path, arguments.workdir, "trainers.embed_data")
     import_tensorflow()
     from trainers.trained.inputs import read_inputs

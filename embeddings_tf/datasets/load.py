@@ -211,7 +211,7 @@ def _folder(path, variable):
     if path is not None and not isinstance(path, str | os.PathLike):
         raise ValueError(f"A folder must be a path; received {path!r}.")
     path = path or os.environ.get(variable) or None
-    return None if path is None else pathlib.Path(path).expanduser()
+    return None if path is None else pathlib.Path(os.path.expanduser(path))
 
 
 def _read_in_place(name, split, manual_dir, label):

@@ -1,6 +1,7 @@
 """Data of the user's own: folders, files and functions, by name."""
 
 import importlib.util
+import os
 import pathlib
 from collections.abc import Callable
 
@@ -58,7 +59,7 @@ def has_own_splits(name: str) -> bool:
         return SPLIT in table_columns(path).names
     if kind == "arrays":
         return "split" in array_names(path)
-    return has_split_folders(pathlib.Path(path).expanduser())
+    return has_split_folders(pathlib.Path(os.path.expanduser(path)))
 
 
 def own_data(

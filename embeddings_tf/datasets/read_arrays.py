@@ -44,7 +44,7 @@ def read_arrays(file: str | os.PathLike) -> Source:
             capital letters alone.
         OSError: If the file is missing.
     """
-    file = pathlib.Path(file).expanduser()
+    file = pathlib.Path(os.path.expanduser(file))
     arrays = _arrays(file)
     unknown = [name for name in arrays if name not in _KNOWN]
     if unknown or not {"x", "labels"} <= set(arrays):
@@ -76,7 +76,7 @@ def read_arrays(file: str | os.PathLike) -> Source:
 
 def array_names(file: str | os.PathLike) -> list[str]:
     """Returns the names of the arrays in a file, without reading them."""
-    path = pathlib.Path(file).expanduser()
+    path = pathlib.Path(os.path.expanduser(file))
     with np.load(path, allow_pickle=False) as found:
         return list(found.files)
 

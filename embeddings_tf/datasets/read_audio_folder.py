@@ -49,7 +49,7 @@ def read_audio_folder(folder: str | os.PathLike) -> Source:
     ((400,), ['ann/monday/1.wav', 'bob/1.wav'])
     >>> folder.cleanup()
     """
-    folder = pathlib.Path(folder).expanduser()
+    folder = pathlib.Path(os.path.expanduser(folder))
     found = list_class_folders(folder, _SOUNDS)
     classes = found.classes[found.labels]
     columns = {

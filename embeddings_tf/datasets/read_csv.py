@@ -63,7 +63,7 @@ def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:
         OSError: If the file is missing.
         ImportError: If pandas is not installed.
     """
-    file = pathlib.Path(file).expanduser()
+    file = pathlib.Path(os.path.expanduser(file))
     columns, names, features = table_columns(file)
     require_no_null_character(file)
     label = [LABEL] if LABEL in columns else names

@@ -47,7 +47,7 @@ def read_image_folder(folder: str | os.PathLike) -> Source:
     (['cat', 'dog', 'dog'], ['train', 'train', 'test'])
     >>> folder.cleanup()
     """
-    folder = pathlib.Path(folder).expanduser()
+    folder = pathlib.Path(os.path.expanduser(folder))
     found = list_class_folders(folder, _IMAGES)
     columns = {
         "class": found.classes[found.labels],

@@ -26,7 +26,7 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
             is not a table.
         OSError: If the file is missing.
     """
-    file = pathlib.Path(file).expanduser()
+    file = pathlib.Path(os.path.expanduser(file))
     if not file.exists():
         raise FileNotFoundError(
             f"There is no file {file}; expected csv:FILE with the path of a "

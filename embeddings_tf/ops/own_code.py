@@ -4,6 +4,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import os
 import pathlib
 import re
 import sys
@@ -63,7 +64,7 @@ def registered_names(name: str) -> dict[str, str]:
 
 def _module(place):
     if place.endswith(".py"):
-        return _of_file(pathlib.Path(place).expanduser().absolute())
+        return _of_file(pathlib.Path(os.path.expanduser(place)).absolute())
     return _of_module(place)
 
 

@@ -6,6 +6,7 @@ import pytest
 from embeddings_tf.datasets import load
 from embeddings_tf.datasets.own_data import has_own_splits
 from tests.datasets.image_folders import write_classes
+from tests.datasets.speech_files import write_wav
 
 ARRAYS = {"x": np.ones((2, 1)), "labels": np.arange(2)}
 OWN = np.array(["train", "test"])
@@ -50,3 +51,26 @@ def test_has_own_splits(data, name, expected):
         # Two classes are too few to divide.
         with pytest.raises(ValueError, match="has no splits of its own"):
             load(name, "train")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "csv:~own.csv",
+        "arrays:~own.npz",
+        "image_folder:~own",
+        "audio_folder:~voices",
+        "~mine.py:one",
+    ],
+)
+def test_names_that_begin_like_the_home_of_a_user(data, name, monkeypatch):
+    """A user of this name does not exist, so it is the name of a file."""
+    monkeypatch.chdir(data)
+    for path in ("own.csv", "own.npz", "own", "mine.py"):
+        (data / path).rename(f"~{path}")
+    for part in ("train/ann", "test/bob"):
+        write_wav(data / "~voices" / part / "1.wav", np.arange(999))
+    assert has_own_splits(name)
+    assert len(load(name, "train")[1])
+    with pytest.raises(OSError, match="There is no folder ~none"):
+        load("image_folder:~none", "train")

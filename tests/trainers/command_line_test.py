@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.trainers.commands import ROOT
 from tests.trainers.commands import refused
 from trainers import command_line
 from trainers import console
@@ -145,6 +146,16 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").touch()
     error = refused(capsys, export, "--workdir=~/run", "--directory=~/file")
     assert f"{tmp_path}/file is a file; name a folder" in error
+
+
+@pytest.mark.parametrize("package", ["embeddings_tf", "trainers", "tuning"])
+def test_pathlib_expands_no_tilde(package):
+    """It raises RuntimeError for the file ~tmp.jpg, which is no home folder."""
+    files = sorted((ROOT / package).rglob("*.py"))
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    pairs = zip(files, texts, strict=True)
+    assert files
+    assert [file for file, text in pairs if ".expanduser()" in text] == []
 
 
 def test_a_command_to_type_quotes_the_workdir(tmp_path, capsys):

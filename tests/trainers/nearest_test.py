@@ -17,6 +17,7 @@ from trainers import enroll
 from trainers import export
 from trainers import identify
 from trainers import nearest
+from trainers import verify
 
 
 @pytest.fixture(scope="module")
@@ -310,3 +311,26 @@ def test_an_export_finds_the_same_images(colours, tmp_path):
         assert path.numpy().decode().endswith(f"{name}/2.png")
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 2 rows"):
         served["nearest"](image=tf.constant(images[[0, 1, 0]]))
+
+
+def test_names_that_begin_like_the_home_of_a_user(
+    gallery, colours, tmp_path, monkeypatch
+):
+    """Users of these names do not exist, so they are names of files."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(gallery, "~gallery.npz")
+    shutil.copytree(colours / "photos" / TEST[0], "~photos/a")
+    shutil.copy("~photos/a/0.png", "~0.png")
+    run = ["--workdir", colours / "run"]
+    words = ["--gallery", "~gallery.npz", *run, "--output", "~a.csv"]
+    assert call(nearest, *words, "~photos") == 0
+    assert call(nearest, *words, "~0.png") == 0
+    assert [row["class"] for row in read("~a.csv")][0] == TEST[0]
+    words = ["~photos", *run, "--gallery", "~enrolled.npz"]
+    assert call(enroll, *words) == 0
+    words = ["--gallery", "~enrolled.npz", *run, "--output", "~b.csv"]
+    assert call(identify, *words, "~0.png") == 0
+    (tmp_path / "~pairs.csv").write_text("first,second\n~0.png,~photos/a/1.png")
+    words = ["--pairs", "~pairs.csv", *run, "--output", "~c.csv"]
+    assert call(verify, *words) == 0
+    assert len(read("~c.csv")) == 1

@@ -3,6 +3,7 @@
 import ast
 import functools
 import importlib.util
+import os
 import pathlib
 import re
 from typing import Any
@@ -120,7 +121,7 @@ def _source_of_module(module: str) -> ast.Module | None:
 
 
 def _source_of_file(path: str) -> ast.Module:
-    file = pathlib.Path(path).expanduser()
+    file = pathlib.Path(os.path.expanduser(path))
     if not file.is_file():
         raise ValueError(f"there is no file {path}")
     try:

@@ -62,7 +62,9 @@ def _code(name: str) -> bytes:
     place, _ = split_name(name) or ("", "")
     if place and not place.endswith(".py"):
         place = getattr(sys.modules[place], "__file__", None) or ""
-    return pathlib.Path(place).expanduser().read_bytes() if place else b""
+    return (
+        pathlib.Path(os.path.expanduser(place)).read_bytes() if place else b""
+    )
 
 
 def _layers(model: keras.Model) -> str:
@@ -158,7 +160,7 @@ def backbone_features(x, fields: DataFields) -> np.ndarray:
 def _cache_dir(fields: DataFields) -> pathlib.Path:
     folder = fields.cache_dir or os.environ.get(CACHE_VARIABLE)
     folder = folder or "~/.cache/embeddings_tf"
-    return pathlib.Path(folder).expanduser() / "features"
+    return pathlib.Path(os.path.expanduser(folder)) / "features"
 
 
 def _of_shape(x, fields: DataFields):

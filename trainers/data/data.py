@@ -253,7 +253,7 @@ class Data:
         folder = self._place.manual_dir or os.environ.get(MANUAL_VARIABLE, "")
         _, names = load(self.run.data.dataset, split, self._place, label="name")
         first, second, is_target = speech.read_trials(
-            pathlib.Path(folder).expanduser() / path, names
+            pathlib.Path(os.path.expanduser(folder)) / path, names
         )
         if num_trials and num_trials < len(first):
             rng = np.random.default_rng(self.run.training.seed)

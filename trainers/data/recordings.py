@@ -184,5 +184,7 @@ def _sounds(name: str, recordings, fields: DataFields):
             f"the folder of {name!r} in config.augmentation is not known; set "
             f"config.manual_dir or ${MANUAL_VARIABLE}"
         )
-    x, _, _ = speech.read_recordings(pathlib.Path(parent).expanduser() / name)
+    x, _, _ = speech.read_recordings(
+        pathlib.Path(os.path.expanduser(parent)) / name
+    )
     return x

@@ -1,5 +1,6 @@
 """Advice for a training that waits for its input."""
 
+import os
 import pathlib
 
 from embeddings_tf.datasets.table_columns import table_columns
@@ -43,6 +44,6 @@ def wait_hint(fields: DataFields, training: dict) -> str:
 def _is_in_memory(fields: DataFields) -> bool:
     """Whether the examples are arrays or features, as far as is known."""
     kind, _, path = fields.dataset.partition(":")
-    if kind == "csv" and pathlib.Path(path).expanduser().is_file():
+    if kind == "csv" and pathlib.Path(os.path.expanduser(path)).is_file():
         kind = "arrays" if table_columns(path).features else kind
     return kind == "arrays" or bool(fields.backbone.network)

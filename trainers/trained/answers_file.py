@@ -94,7 +94,7 @@ def require_writable(flag: str, value: str, endings: tuple) -> pathlib.Path:
             f"{flag} must be the name of a file, without null characters; "
             f"received {value!r}"
         )
-    path = pathlib.Path(value).expanduser()
+    path = pathlib.Path(os.path.expanduser(value))
     if path.suffix.lower() not in endings:
         raise ValueError(
             f"{flag} {value}: the name must end in {' or '.join(endings)}"

@@ -97,7 +97,7 @@ def read_inputs(
             )
         split = split or run.evaluation.splits[0]
         return read_split(run, split, processed=processed)
-    paths = [pathlib.Path(word).expanduser() for word in words]
+    paths = [pathlib.Path(os.path.expanduser(word)) for word in words]
     if len(words) > 1:
         return _read_files(run, paths, split)
     (path,), (word,) = paths, words

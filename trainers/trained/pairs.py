@@ -32,7 +32,7 @@ def read_pairs(
                 "pairs use --pairs FILE.csv"
             )
         return _checked({"first": files[:1], "second": files[1:]}, are_files)
-    path = pathlib.Path(table).expanduser()
+    path = pathlib.Path(os.path.expanduser(table))
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
