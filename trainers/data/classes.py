@@ -1,5 +1,6 @@
 """Names and splits of the classes of a run on data of the user's own."""
 
+import os
 import pathlib
 import sys
 
@@ -100,7 +101,7 @@ def warn_of_initial_weights(run: Run, found: dict | None) -> None:
     """
     if found is None or not run.training.initial_weights:
         return
-    folder = pathlib.Path(run.training.initial_weights).expanduser()
+    folder = pathlib.Path(os.path.expanduser(run.training.initial_weights))
     if not (folder / FILE).is_file():
         return
     before = read_json(folder / FILE, "train that run again")

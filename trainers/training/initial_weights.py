@@ -1,5 +1,6 @@
 """Copies initial weights of a training from a run on other data."""
 
+import os
 import pathlib
 
 import keras
@@ -24,7 +25,7 @@ def copy_initial_weights(model: keras.Model, path: str) -> None:
         ValueError: If its encoder or its distance differs from `model`'s, or
             only one of both has a learned distance.
     """
-    source = pathlib.Path(path).expanduser()
+    source = pathlib.Path(os.path.expanduser(path))
     if not source.exists():
         raise FileNotFoundError(
             f"config.initial_weights={path!r} is neither a workdir nor a "
