@@ -40,7 +40,7 @@ def test_the_guide_repeats_means_over_seeds():
         setting = setting.removesuffix(", seed 1")
         of_row.setdefault((data, dim, setting, name), []).append(cells)
     guide = _rows(head_cost.PAGE.read_text(), "| data | dimensions | number ")
-    assert len(guide) == 7
+    assert len(guide) == 8
     for data, dim, name, steps, seeds, *cells in guide:
         data = {"characters": "Omniglot", "photographs": "Tiny ImageNet"}[data]
         name, _, more = name.partition(", trained with ")
