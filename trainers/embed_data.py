@@ -47,13 +47,14 @@ def embed_data(
     from trainers.workdirs.workdir import folder_argument
 
     path = require_writable("--output", output, ENDINGS)
-    require_not_read({"--output": path}, inputs)
+    written = {"--output": path}
+    if projector is not None:
+        written["--projector"] = folder_argument("--projector", projector)
+    require_not_read(written, inputs)
     if path.suffix.lower() == ".parquet":
         _require_parquet()
     else:
         _require_own_file(path)
-    if projector is not None:
-        folder_argument("--projector", projector)
 
     from trainers.trained.trained import embed_inputs
     from trainers.trained.trained import open_trained
@@ -63,9 +64,7 @@ def embed_data(
     from trainers.trained.inputs import read_inputs
 
     found = read_inputs(trained.run, inputs, split)
-    require_not_read(
-        {"--output": path}, [trained.run.data.dataset, *found.names]
-    )
+    require_not_read(written, [trained.run.data.dataset, *found.names])
     embeddings = embed_inputs(trained, found)
     columns = _columns(trained, found, embeddings)
     if path.suffix.lower() == ".npz":

@@ -15,17 +15,26 @@ def require_embeddings(output) -> None:
     """
     if output is None:
         return
-    parts = keras.tree.flatten(output)
+    is_symbolic = all(
+        map(keras.utils.is_keras_tensor, keras.tree.flatten(output))
+    )
+    if isinstance(output, list) and len(output) == 1 and is_symbolic:
+        (output,) = output  # which is what a functional model returns
+    remedy = (
+        "Use `keras.Model(inputs, embeddings)`, which returns the embeddings "
+        "alone."
+    )
     if isinstance(output, Mapping):
-        received = f"a dictionary with {', '.join(map(repr, output))}"
-    elif len(parts) > 1:
-        received = f"{len(parts)} outputs"
-    elif tf.TensorShape(parts[0].shape).rank not in (None, 2):
-        received = f"one of shape {tuple(parts[0].shape)}"
-    else:  # Keras returns the tensor of a list with one tensor
+        names = ", ".join(map(repr, output)) or "nothing"
+        received = f"a dictionary with {names}"
+    elif isinstance(output, (list, tuple)):
+        received = f"{type(output).__name__} of {len(output)}"
+    elif tf.TensorShape(output.shape).rank not in (None, 2):
+        received = f"one of shape {tuple(output.shape)}"
+        remedy = "End the model with keras.layers.Flatten() or a pooling layer."
+    else:
         return
     raise ValueError(
         "The model must return one tensor, the embeddings (batch, width); "
-        f"received {received}. Use `keras.Model(inputs, embeddings)`, which "
-        "returns the embeddings alone."
+        f"received {received}. {remedy}"
     )

@@ -4,6 +4,7 @@ import io
 import json
 import pathlib
 import zipfile
+import zlib
 from collections.abc import Mapping
 
 import numpy as np
@@ -51,7 +52,7 @@ def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
         settings = json.loads(str(arrays.pop(SETTINGS)))
     except KeyError as error:
         raise ValueError(wrong.format(f"it lacks {error}")) from error
-    except (EOFError, ValueError, zipfile.BadZipFile) as error:
+    except (EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         if str(error).startswith(f"{path} is not"):
             raise
         raise ValueError(wrong.format("it is damaged or foreign")) from error

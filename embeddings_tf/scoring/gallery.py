@@ -188,6 +188,10 @@ class Gallery:
 
     def remove(self, label) -> "Gallery":
         """Removes a class, by its label, and its examples."""
+        if getattr(label, "shape", None) == ():
+            label = np.asarray(label).item()  # a scalar of an array or tensor
+        if isinstance(label, bytes):
+            label = label.decode()
         if not isinstance(label, (str, numbers.Integral)):
             raise ValueError(
                 "`label` must be one label, a string or an integer; received "

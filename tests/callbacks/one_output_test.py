@@ -64,7 +64,7 @@ def like(model, value):
     [
         ("named", "a dictionary with 'emb', 'cls'"),
         ("one name", "a dictionary with 'emb'"),
-        ("list", "2 outputs"),
+        ("list", "list of 2"),
     ],
 )
 @pytest.mark.parametrize("kind", [OF_BATCH, *OF_HELD_OUT])

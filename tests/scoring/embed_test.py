@@ -57,20 +57,37 @@ def test_refusals():
         embed(encoder, Utterances(np.arange(9), [4, 5]))
 
 
+class Returns(keras.Model):
+    """A model whose outputs are known when it is called."""
+
+    def __init__(self, outputs):
+        super().__init__()
+        self.outputs_of = outputs
+
+    def call(self, x):
+        return self.outputs_of(x)
+
+
+ALONE = r"Use `keras.Model\(inputs, embeddings\)`"
+ONE_AXIS = r"End the model with keras.layers.Flatten\(\)"
+
+
+@pytest.mark.parametrize("subclassed", [False, True])
 @pytest.mark.parametrize(
     ("outputs", "received"),
     [
-        (lambda x: [x, x], "2 outputs"),
-        (lambda x: {"a": x, "b": x}, "a dictionary with 'a', 'b'"),
-        (lambda x: x[:, None], r"one of shape \(7, 1, 3\)"),
-        (lambda x: x[:, 0], r"one of shape \(7,\)"),
+        (lambda x: [x, x], f"list of 2. {ALONE}"),
+        (lambda x: {"a": x, "b": x}, f"a dictionary with 'a', 'b'. {ALONE}"),
+        (lambda x: x[:, None], rf"one of shape \(7, 1, 3\). {ONE_AXIS}"),
+        (lambda x: x[:, 0], rf"one of shape \(7,\). {ONE_AXIS}"),
     ],
 )
-def test_models_that_return_no_matrix(outputs, received):
+def test_models_that_return_no_matrix(outputs, received, subclassed):
     x = keras.Input((3,))
     model = keras.Model(x, outputs(keras.layers.Identity()(x)))
+    if subclassed:
+        model = Returns(outputs)
     labels = np.arange(7) % 2
-    message = rf"must return one tensor.*received {received}\. Use `keras.Mod"
     for use in (
         lambda: embed(model, X),
         lambda: Gallery(model).enroll(X, labels),
@@ -78,8 +95,17 @@ def test_models_that_return_no_matrix(outputs, received):
         lambda: FewShotClassifier(model).fit(X, labels),
         lambda: Verifier(model).fit(X, labels, 0.1),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"return one tensor.*{received}"):
             use()
+
+
+def test_a_list_of_one_output():
+    x = keras.Input((3,))
+    found = embed(keras.Model(x, [keras.layers.Identity()(x)]), X)
+    np.testing.assert_array_equal(found, X)
+    for outputs in (lambda x: [x], lambda x: (x,)):
+        with pytest.raises(ValueError, match=f"received .* of 1. {ALONE}"):
+            embed(Returns(outputs), X)
 
 
 def test_a_model_of_utterances_that_returns_frames():

@@ -225,6 +225,9 @@ class TestEnrolment:
         gallery.remove("class 10")
         for name, column in gallery.identify(X).items():
             np.testing.assert_array_equal(column, before[name])
+        for scalar in (np.array("class 10"), tf.constant("class 10")):
+            gallery.enroll(X[60:66], LABELS[60:66])
+            assert "class 10" not in gallery.remove(scalar).classes_
 
     def test_a_calibration_class_that_is_enrolled_no_longer_counts(
         self, gallery

@@ -383,6 +383,8 @@ def test_refusals(words, colours, tmp_path, capsys, monkeypatch):
         ("first,second,same\na,b,maybe", "line 2: same must be 0, 1, tr"),
         ('first,second,same\n"a\nb",b,1\n\na,b,maybe', "line 5: same must"),
         ('first,second\n"a\nb",b\n\n\n,b', "line 6: first is empty"),
+        # A row is named by its first line.
+        ('first,second,same\n"a\nb",b,maybe', "line 2: same must"),
         ("first,second\na.png,b.png", "there is no file"),
     ):
         table.write_text(text)

@@ -3,7 +3,9 @@
 A relative path starts in the folder in which the command is started.
 """
 
+import contextlib
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -69,14 +71,15 @@ def own_code_names(value) -> list[str]:
     return [] if value.partition(":")[0] in DATA_KINDS else [value]
 
 
-def import_own_code(config: Mapping) -> None:
+def import_own_code(config: Mapping) -> dict[str, tuple[str, str]]:
     """Runs every file that a config names, so that Keras knows its classes.
 
-    Raises:
-        ValueError: If two files have a class or function that Keras would know
-            by the same name: a model would load with the wrong one.
+    Returns:
+        Two files with a class or function of one name for Keras, by the name:
+        a model that contains it would load with the wrong one.
     """
     files: dict[str, str] = {}
+    shared = {}
     for code in _code_of_parts(config):
         # Imported here because it imports TensorFlow.
         from embeddings_tf.ops.own_code import registered_names
@@ -84,12 +87,36 @@ def import_own_code(config: Mapping) -> None:
         for name, file in registered_names(code).items():
             other = files.setdefault(name, file)
             if os.path.realpath(other) != os.path.realpath(file):
-                raise ValueError(
-                    f"{other} and {file} both define {name.rpartition('>')[2]},"
-                    f" which Keras knows as {name!r}, so that a saved model "
-                    "would load with the wrong one; rename it in one of them, "
-                    "or rename one file"
-                )
+                shared[name] = (other, file)
+    return shared
+
+
+def require_one_meaning(
+    shared: Mapping[str, tuple[str, str]], saved: Mapping
+) -> None:
+    """Checks that a saved model loads with the code that it was made with.
+
+    Args:
+        shared: As `import_own_code` returns.
+        saved: The configuration of the model. The loss of its `compile` does
+            not count, because it is not loaded.
+
+    Raises:
+        ValueError: If it contains one of the names.
+    """
+    saved = {k: v for k, v in saved.items() if k != "compile_config"}
+    text = json.dumps(saved, default=str)
+    for name, files in shared.items():
+        if json.dumps(name) in text:
+            first, second = files
+            one_stem = pathlib.Path(first).stem == pathlib.Path(second).stem
+            raise ValueError(
+                f"{first} and {second} both define {name.rpartition('>')[2]}, "
+                f"which Keras knows as {name!r}, so that a saved model would "
+                "load with the wrong one; rename it in one of them"
+                + ", or rename one file"
+                * one_stem
+            )
 
 
 def _code_of_parts(config: Mapping) -> list[str]:
@@ -108,17 +135,24 @@ def require_loadable(model, config: Mapping) -> None:
 
     Raises:
         ValueError: If it does not, such as a model with a `Lambda` layer, or
-            as `import_own_code`.
+            as `require_one_meaning`.
     """
     if not own_code_names(config):
         return
-    import_own_code(config)  # initial weights may have run other code
+    shared = import_own_code(config)  # initial weights may have run other code
     import keras
 
+    with _refusal_of_checkpoints():
+        saved = keras.saving.serialize_keras_object(model)
+    require_one_meaning(shared, saved)
+    with _refusal_of_checkpoints():
+        keras.saving.deserialize_keras_object(saved)
+
+
+@contextlib.contextmanager
+def _refusal_of_checkpoints():
     try:
-        keras.saving.deserialize_keras_object(
-            keras.saving.serialize_keras_object(model)
-        )
+        yield
     except Exception as error:  # such as NotImplementedError of Keras
         raise ValueError(
             "a checkpoint of this model could not be loaded: "

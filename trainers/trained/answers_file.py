@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 
 from trainers.data.data_name import split_path
+from trainers.workdirs.require_outside_data import require_outside_data
 from trainers.workdirs.workdir import write_atomically
 
 # More lines of answers are not printed.
@@ -53,18 +54,24 @@ def answers_paths(
 def require_not_read(
     written: Mapping[str, pathlib.Path | None], words: Iterable[str]
 ) -> None:
-    """Checks that a command does not replace what it reads.
+    """Checks that a command does not replace or add to what it reads.
 
     Args:
-        written: Files that the command will write, by their flags.
+        written: Files and folders that the command will write, by their flags.
         words: Files and names of data that it reads.
 
     Raises:
-        ValueError: If a file is both, by the same or another path.
+        ValueError: If a file is both, by the same or another path, or a
+            picture or a folder will be in a folder of data.
     """
     there = {k: path for k, path in written.items() if path and path.exists()}
-    for word in words if there else ():
+    # Readers of folders ignore the files of `--output`.
+    added = {k: p for k, p in written.items() if p and k != "--output"}
+    for word in words if there or added else ():
         _, read, _ = split_path(word)
+        if os.path.isdir(read):
+            for flag, path in added.items():
+                require_outside_data(flag, str(path), f"image_folder:{read}")
         for flag, path in there.items():
             if read and os.path.samefile(path, read):
                 raise ValueError(

@@ -39,10 +39,12 @@ def read_pairs(
         # Excel starts a file in UTF-8 with a mark.
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, strict=True)
-            # It leaves out empty lines, and a cell may have several lines.
+            # It leaves out empty lines, and a cell may have several lines; a
+            # row is named by its first one.
             lines, rows = [], []
             for row in reader:
-                lines.append(reader.line_num)
+                breaks = sum(str(cell).count("\n") for cell in row.values())
+                lines.append(reader.line_num - breaks)
                 rows.append(row)
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a table: {error}") from error

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import zipfile
+import zlib
 from collections.abc import Callable
 from collections.abc import Iterable
 
@@ -233,7 +234,13 @@ def read_settings(path: pathlib.Path) -> dict:
         with open(path, "rb") as opened:
             file = np.load(opened, allow_pickle=False)
             found = json.loads(str(file["settings"]))
-    except (EOFError, IndexError, KeyError, zipfile.BadZipFile) as error:
+    except (
+        EOFError,
+        IndexError,
+        KeyError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise ValueError(f"{path} has no settings") from error
     if not isinstance(found, dict):
         raise ValueError(f"{path} has no settings")

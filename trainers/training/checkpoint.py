@@ -17,6 +17,7 @@ from trainers.config.build import build
 from trainers.config.load import load_function
 from trainers.config.own_code import import_own_code
 from trainers.config.own_code import reason_of
+from trainers.config.own_code import require_one_meaning
 from trainers.config.run_config import config_of
 from trainers.training.best_file import best_file
 from trainers.training.best_file import unusable
@@ -263,13 +264,15 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
         run_recipe: Whether a recipe that is a Python file is run.
 
     Raises:
-        ValueError: As `best_file`, or if it contains an unknown class.
+        ValueError: As `best_file`, or if it contains an unknown class, or one
+            that two files define.
     """
     path = best_file(workdir)
     recipe, run = "", None
     if (workdir / "config.json").exists():
         recipe, run = run_of_workdir(workdir)
-        import_own_code(config_of(run))
+        shared = import_own_code(config_of(run))
+        require_one_meaning(shared, _config_in(path))
     is_file = recipe.endswith(".py")
     if run_recipe and is_file and pathlib.Path(recipe).is_file():
         load_function(recipe, None, "get_config", "recipe", [])
@@ -297,6 +300,15 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
         # It decides how embeddings compare, and is not part of the file.
         model.loss = build(run.method, "method")
     return model
+
+
+def _config_in(path: pathlib.Path) -> dict:
+    """The configuration of a model in its file; empty if it is damaged."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return json.loads(file.read("config.json"))
+    except (KeyError, ValueError, zipfile.BadZipFile):
+        return {}  # Keras says what is wrong
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:

@@ -8,13 +8,13 @@ _KINDS = ("image_folder", "audio_folder")
 
 
 def require_outside_data(flag: str, folder: str, dataset: str) -> None:
-    """Raises ValueError if a folder is in the data, which would change it.
+    """Raises ValueError if a place is in the data, which would change it.
 
     A hidden folder in the data is allowed, because readers ignore it.
 
     Args:
         flag: Names the folder in the message, such as `--workdir`.
-        folder: Folder that a command writes to.
+        folder: Folder, or picture, that a command writes.
         dataset: Name of the data.
     """
     kind, _, path = dataset.partition(":")
@@ -25,8 +25,8 @@ def require_outside_data(flag: str, folder: str, dataset: str) -> None:
     for written in {os.path.abspath(folder), os.path.realpath(folder)}:
         if _is_visible_in(pathlib.Path(written), data):
             raise ValueError(
-                f"{flag} {folder} is in the data {dataset}; its folders would "
-                "be taken for classes. Choose a folder outside"
+                f"{flag} {folder} is in the data {dataset}, and would be read "
+                "as a part of it. Choose a place outside"
             )
 
 

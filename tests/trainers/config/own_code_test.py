@@ -33,6 +33,7 @@ from trainers.config.run_config import run_from_config
 from trainers.config.run_help import help_of_run
 from trainers.data.examples import Place
 from trainers.data.examples import load
+from trainers.training.checkpoint import load_best
 from trainers.training.model import build_model
 from trainers.workdirs.workdir import as_json
 
@@ -71,7 +72,7 @@ class Spread(keras.losses.Loss):
         gap = keras.ops.sum((y_pred[:, None] - y_pred) ** 2, -1)
         value = keras.ops.sum(gap * same) / (1e-6 + keras.ops.sum(gap))
         value = value**self.power
-        return keras.ops.zeros_like(y_pred[:, 0]) + value
+        return keras.ops.square(y_pred[:, 0]) + value
 
     def get_config(self):
         return {**super().get_config(), "power": self.power}
@@ -433,7 +434,7 @@ class Scale(keras.layers.Layer):
 
 class Loss(keras.losses.Loss):
     def call(self, y_true, y_pred):
-        return keras.ops.zeros_like(y_pred[:, 0])
+        return keras.ops.square(y_pred[:, 0])
 
 
 def encoder(dim: int):
@@ -461,18 +462,21 @@ def parts(encoder, loss):
 def test_files_of_one_name_with_a_class_of_one_name(code, tmp_path, capsys):
     two, none = write_scales(tmp_path, 2, 0)
     error = "both define .*, which Keras knows as 'mine>.*; rename it in one"
-    with pytest.raises(ValueError, match=f"^{two} and {none} {error}"):
-        import_own_code(parts(two, none))
+    shared = import_own_code(parts(two, none))
+    assert set(shared) == {"mine>Scale", "mine>Loss", "mine>encoder"}
     model = own_object(f"{two}:encoder")(1)
-    with pytest.raises(ValueError, match=error):
+    with pytest.raises(ValueError, match=f"^{two} and {none} {error}"):
         require_loadable(model, parts(two, none))
+    # A part of no model, such as a helper, may have the same name.
+    plain = keras.Sequential([keras.Input((5,)), keras.layers.Dense(1)])
+    require_loadable(plain, parts(two, none))
     fields = f"method.name={two}:Loss", f"encoder.name={none}:encoder"
     words_ = start(code, tmp_path / "run", *fields)
     assert "both define" in refused(capsys, train, *words_)
     assert not (tmp_path / "run").exists()
     # One file by two paths, and classes of other names.
     (tmp_path / "link").symlink_to(two.parent)
-    import_own_code(parts(two, tmp_path / "link" / "mine.py"))
+    assert not import_own_code(parts(two, tmp_path / "link" / "mine.py"))
     for old, new in (
         ("Scale", "Gain"),
         ("ss Loss", "ss Zero"),
@@ -482,7 +486,7 @@ def test_files_of_one_name_with_a_class_of_one_name(code, tmp_path, capsys):
     other = none.parent.rename(tmp_path / "b") / "mine.py"  # is run anew
     config = parts(two, other)
     config["loss"]["name"] = f"{other}:Zero"
-    import_own_code(config)
+    assert not import_own_code(config)
 
 
 def test_a_class_that_files_register_by_one_name(tmp_path):
@@ -498,10 +502,29 @@ def test_a_class_that_files_register_by_one_name(tmp_path):
         "encoder": {"name": f"{files[0]}:Ofone", "backbone": None},
         "loss": {"name": "TripletLoss"},
     }
-    import_own_code(config)
+    assert not import_own_code(config)
     config["encoder"]["backbone"] = f"{files[1]}:Oftwo"
-    with pytest.raises(ValueError, match="both define Part, .*'ours>Part'"):
-        import_own_code(config)
+    layer = own_object(f"{files[0]}:Ofone")()
+    model = keras.Sequential([keras.Input((5,)), layer])
+    error = "both define Part, .*'ours>Part'.*; rename it in one of them$"
+    with pytest.raises(ValueError, match=error):
+        require_loadable(model, config)
+
+
+def test_a_finished_run_loads_unless_a_class_has_two_meanings(code, tmp_path):
+    two, none = write_scales(tmp_path, 2, 0)
+    none.write_text(none.read_text().replace("Scale", "Gain"))
+    fields = f"method.name={none}:Loss", f"encoder.name={two}:encoder"
+    workdir = tmp_path / "run"
+    assert call(train, *start(code, workdir, *fields)) == 0
+    load_best(workdir)  # both files have a `Loss`, which is not loaded
+    (tmp_path / "later").mkdir()
+    later = tmp_path / "later" / "mine.py"
+    later.write_text(SCALE.format(factor=0))
+    config = (workdir / "config.json").read_text()
+    (workdir / "config.json").write_text(config.replace(str(none), str(later)))
+    with pytest.raises(ValueError, match=f"{two}.* both define Scale"):
+        load_best(workdir)
 
 
 def test_every_run_loads_with_its_own_file(tmp_path):

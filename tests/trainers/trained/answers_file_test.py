@@ -91,6 +91,17 @@ def test_an_output_that_is_the_data_of_the_run(made, tmp_path, capsys):
     assert data.read_bytes() == before
 
 
+def test_pictures_and_projectors_stay_outside_of_the_data(colours, capsys):
+    photos = colours / "photos"
+    words = ["--workdir", colours / "run", "--split", "test", "--output"]
+    projector = ["--projector", photos / "view"]
+    for inputs in ([], [photos]):
+        given = [*words, colours / "e.npz", *projector, *inputs]
+        error = refused(capsys, embed_data, *given)
+        assert f"--projector {photos / 'view'} is in the data" in error
+    assert not (photos / "view").exists()
+
+
 @pytest.mark.parametrize("figure", ["0.png", "photo.png"])
 def test_a_figure_that_is_also_an_input(figure, colours, tmp_path, capsys):
     """Also in a folder of inputs, and as the second picture of `identify`."""
@@ -103,14 +114,16 @@ def test_a_figure_that_is_also_an_input(figure, colours, tmp_path, capsys):
         shutil.copy(colours / "photos" / "c00" / "0.png", folder / name)
     before = {path: path.read_bytes() for path in folder.iterdir()}
     for command in (identify, nearest):
-        for inputs in ([folder / figure], [folder]):
+        for inputs, error in (
+            ([folder / figure], "is also an input"),
+            ([folder], "is in the data"),
+        ):
             given = [*words, *inputs, "--figure", folder / figure]
-            error = refused(capsys, command, *given)
-            assert f"--figure {folder / figure} is also an input" in error
+            found = refused(capsys, command, *given)
+            assert f"--figure {folder / figure} {error}" in found
     (folder / "photo.png").unlink()
-    error = refused(
-        capsys, identify, *words, folder, "--figure", folder / "photo.png"
-    )
+    given = [*words, folder / "photo_confusion.png"]
+    error = refused(capsys, identify, *given, "--figure", folder / "photo.png")
     assert "second picture" in error and "is also an input" in error
     before.pop(folder / "photo.png")
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
@@ -121,7 +134,12 @@ def test_embed_replaces_only_its_own_files(folder, capsys):
     np.savez("data.npz", x=x, labels=np.array(["a", "b"]))
     (folder / "text.npz").write_text("no arrays")
     (folder / "empty.npz").write_text("")
-    for name in ("g.npz", "data.npz", "text.npz"):
+    np.savez_compressed("squeezed.npz", settings=np.array("{" * 1000))
+    damaged = bytearray((folder / "squeezed.npz").read_bytes())
+    start = damaged.index(b"settings.npy") + len(b"settings.npy")
+    damaged[start : start + 30] = bytes(range(200, 230))
+    (folder / "squeezed.npz").write_bytes(damaged)
+    for name in ("g.npz", "data.npz", "text.npz", "squeezed.npz"):
         before = (folder / name).read_bytes()
         error = refused(capsys, embed_data, *RUN, "a.csv", "--output", name)
         assert f"--output {name} is a file of another kind" in error

@@ -15,7 +15,7 @@ from trainers.workdirs.require_outside_data import require_outside_data
 from trainers.workdirs.workdir import claim
 from tuning import search
 
-MESSAGE = "its folders would be taken for classes. Choose a folder outside"
+MESSAGE = "would be read as a part of it. Choose a place outside"
 
 
 @pytest.fixture
