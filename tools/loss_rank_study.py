@@ -6,8 +6,8 @@ A FOLDER is a workdir of `uncertainty_*` with a head. A head predicts the loss
 of an image, so a head hardly rises with damage that hardly changes the order of
 the losses. The script classifies test images, clean and damaged, in many
 few-shot episodes. It writes the rank correlations of their mean losses, and of
-the head, with the damage to `benchmarks/results/loss_ranks`, and the table of
-`docs/results/uncertainty.md`.
+the head, with the damage to `benchmarks/results/loss_ranks`, also whether both
+tell wrong nearest neighbours, and the table of `docs/results/uncertainty.md`.
 """
 
 import json
@@ -29,18 +29,25 @@ BEGIN, END = (
     "<!-- loss ranks: end -->",
 )
 SPLIT = "test"
-# Times that an image is a query.
+# Times that an image is a query, on average.
 NUM_LOSSES = 20
+# Conditions of which the aims have an R-AUROC.
+TOLD = ("clean", "corrupt")
 SAID = {"corrupt": "rectangle", "zooming_out": "zooming out"}
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Measures a run, and writes its result file."""
-    keep_study(workdir, {"kinds": measure(workdir)}, RESULTS, replace)
+    keep_study(workdir, measure(workdir), RESULTS, replace)
 
 
 def measure(workdir: pathlib.Path) -> dict[str, dict]:
-    """Returns the rank correlations of loss and head with each damage."""
+    """Measures the loss of test images beside the head of a run.
+
+    Returns:
+        `kinds`: rank correlations of loss and head with each damage;
+        `recall_auroc`: R-AUROC of both, clean and with the rectangle.
+    """
     from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
@@ -61,22 +68,41 @@ def measure(workdir: pathlib.Path) -> dict[str, dict]:
     )
     log_prob = episode_log_prob(model, wanted.num_samples)
 
-    def losses(images):
-        queries = uncertainty.embed_blocks(model, images)
-        return mean_losses(clean, queries, labels, wanted, log_prob)
-
     clean = uncertainty.embed_blocks(model, x)
-    of_clean, found = losses(x), {}
+    kinds, told, of_clean = {}, {}, None
     # In the order of the evaluation, for the same damaged images.
-    for number, kind in enumerate(("corrupt", *wanted.kinds), start=1):
+    for number, kind in enumerate(("clean", "corrupt", *wanted.kinds)):
         images, strength = uncertainty.damaged(x, kind, number)
+        queries = uncertainty.embed_blocks(model, images)
+        losses = mean_losses(clean, queries, labels, wanted, log_prob)
+        head = of_head[kind]["head"]
+        if kind in TOLD:
+            told[kind] = {
+                "loss": recall_auroc(losses, queries, clean, labels, model),
+                "head": head["recall_auroc"],
+            }
+        if of_clean is None:
+            of_clean = losses
+            continue
         both = np.concatenate([np.zeros(len(x)), strength])
-        values = np.concatenate([of_clean, losses(images)])
-        found[kind] = {
+        values = np.concatenate([of_clean, losses])
+        kinds[kind] = {
             "loss": rank_correlation(both, values),
-            "head": of_head[kind]["head"]["rank_correlation"],
+            "head": head["rank_correlation"],
         }
-    return found
+    return {"kinds": kinds, "recall_auroc": told}
+
+
+def recall_auroc(values, queries, gallery, labels, model) -> float:
+    """Whether values tell which nearest clean image is of another class."""
+    from embeddings_tf import metrics
+    from embeddings_tf.models.method import Method
+    from trainers.evaluators import uncertainty
+
+    method = Method(model)
+    points = [method.points(side).numpy() for side in (queries, gallery)]
+    wrong = uncertainty.is_wrong(*points, labels, method.distance)
+    return metrics.roc_auc(values, wrong)
 
 
 def mean_losses(supports, queries, labels, wanted, log_prob) -> np.ndarray:
@@ -121,13 +147,16 @@ def table(found: dict[pathlib.Path, dict]) -> str:
         return NOT_RUN
     kinds = list(next(iter(found.values()))["study"]["kinds"])
     names = " | ".join(SAID.get(kind, kind) for kind in kinds)
+    told = " | ".join(SAID.get(kind, kind) for kind in TOLD)
     lines = [
-        f"| data | dim | setting | number | {names} |",
-        "|---|---:|---|---|" + "---:|" * len(kinds),
+        f"| data | dim | setting | number | rank: {names} | R-AUROC: {told} |",
+        "|---|---:|---|---|" + "---:|" * (len(kinds) + len(TOLD)),
     ]
     for run in found.values():
         for number in ("loss", "head"):
-            cells = [f"{run['study']['kinds'][k][number]:.2f}" for k in kinds]
+            study = run["study"]
+            cells = [f"{study['kinds'][k][number]:.2f}" for k in kinds]
+            cells += [f"{study['recall_auroc'][k][number]:.2f}" for k in TOLD]
             lines.append(
                 f"| {row_name(run)} | {number} | {' | '.join(cells)} |"
             )

@@ -45,18 +45,23 @@ def test_a_row_for_the_loss_and_one_for_the_head():
         "corrupt": {"loss": 0.25, "head": -0.5},
         "blur": {"loss": 0.125, "head": 0.75},
     }
+    told = {
+        "clean": {"loss": 0.625, "head": 0.5},
+        "corrupt": {"loss": 0.75, "head": 0.25},
+    }
     run = {
         "recipe": recipe,
         "seed": 0,
         "config": recipe_fields(load_recipe(recipe)),
         "training": {"steps": 1000, "commit": "1234567890"},
-        "study": {"kinds": kinds, **machine},
+        "study": {"kinds": kinds, "recall_auroc": told, **machine},
     }
     lines = study.table({pathlib.Path("a.json"): run}).splitlines()
     name = "| Omniglot | 2 | prototypical, 1,000 steps |"
-    assert lines[0].endswith("| number | rectangle | blur |")
+    head = "| number | rank: rectangle | blur | R-AUROC: clean | rectangle |"
+    assert lines[0].endswith(head)
     assert lines[2:4] == [
-        f"{name} loss | 0.25 | 0.12 |",
-        f"{name} head | -0.50 | 0.75 |",
+        f"{name} loss | 0.25 | 0.12 | 0.62 | 0.75 |",
+        f"{name} head | -0.50 | 0.75 | 0.50 | 0.25 |",
     ]
     assert any("loss_rank_study runs/a" in line for line in lines)

@@ -154,7 +154,8 @@ def test_the_study_of_the_penalty_measures_each_weight(
 def test_the_study_of_the_loss_has_each_damage(trained, monkeypatch):
     folder, workdir = trained
     monkeypatch.setattr(loss_rank_study, "NUM_LOSSES", 2)
-    found = loss_rank_study.measure(workdir)
+    measured = loss_rank_study.measure(workdir)
+    found = measured["kinds"]
     test = json.loads((workdir / "results.json").read_text())
     test = test["evaluation"]["test"]
     assert {"corrupt", "blur", "mixing"} <= set(found) <= set(test)
@@ -162,6 +163,9 @@ def test_the_study_of_the_loss_has_each_damage(trained, monkeypatch):
         head = test[kind]["head"]["rank_correlation"]
         assert ranks["head"] == head
         assert -1 <= ranks["loss"] <= 1
+    for condition, told in measured["recall_auroc"].items():
+        assert told["head"] == test[condition]["head"]["recall_auroc"]
+        assert 0 <= told["loss"] <= 1
 
 
 def test_a_training_without_an_uncertainty_is_refused(folder):
