@@ -177,8 +177,9 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
         evidence, verdict = claims.published_differences(found)
         if any(ours and ours.over != "runs" for ours, _ in found.values()):
             evidence += (
-                " Here both are scored by episodes; published numbers of HIB "
-                "leave one image out, and HIB saw 40 % of the images of SPE."
+                " Both are of the seed that they share, and are scored by "
+                "episodes; published numbers of HIB leave one image out, and "
+                "HIB saw 40 % of the images of SPE."
             )
         return evidence, verdict
 

@@ -21,8 +21,9 @@ naive sampler may need `--config.encoder.initial_variance=0.05` to learn.
 We do not know the paper's number of supports and queries in training, its
 learning rate, its length of training and its probability of corruption. Our
 learning rate and schedule were chosen on validation data: the trials are in the
-last table of docs/results/n_digit.md, and in docs/tuning.md. Adam, 5 supports,
-5 queries and 8,000 episodes were not compared with other values on this data.
+last table of docs/results/n_digit.md, and in docs/tuning.md, which also has
+trials of other numbers of supports and queries. Adam and 8,000 episodes were
+not compared with others.
 Corruption of 0.2 is our assumption (docs/results/n_digit.md compares it with
 0.5). `benchmarks/prototype_choices.py` compares 5 with 2 supports on other
 digits.
