@@ -63,8 +63,11 @@ def step(name: str, has_head: bool, is_frozen: bool = False):
     return lambda: model.train_on_batch(x, labels)
 
 
-def measure(name: str) -> dict[str, float]:
-    """Median seconds of each kind of step."""
+def measure(name: str) -> dict:
+    """Median seconds of each kind of step, and ratios to a step without.
+
+    `over_without` has the quartiles of the ratios within a round.
+    """
     steps = {
         "without": step(name, has_head=False),
         "with": step(name, has_head=True),
@@ -77,7 +80,17 @@ def measure(name: str) -> dict[str, float]:
             take()
             if round_ > 1:  # the first are traced
                 seconds[kind].append(time.process_time() - started)
-    return {kind: statistics.median(found) for kind, found in seconds.items()}
+    ratios = {
+        kind: [a / b for a, b in zip(found, seconds["without"], strict=True)]
+        for kind, found in seconds.items()
+        if kind != "without"
+    }
+    return {
+        **{kind: statistics.median(found) for kind, found in seconds.items()},
+        "over_without": {
+            kind: statistics.quantiles(found) for kind, found in ratios.items()
+        },
+    }
 
 
 def table(result: dict) -> str:
@@ -90,8 +103,8 @@ def table(result: dict) -> str:
     for name, found in result["encoders"].items():
         without = found["without"]
         cells = [
-            f"{found[kind]:.3f} s ({found[kind] / without:.2f})"
-            for kind in ("with", "frozen")
+            f"{found[kind]:.3f} s ({median:.2f}, {low:.2f} to {high:.2f})"
+            for kind, (low, median, high) in found["over_without"].items()
         ]
         lines.append(
             f"| `{name}`, {ENCODERS[name][0]} | {without:.3f} s | "
@@ -100,8 +113,9 @@ def table(result: dict) -> str:
         )
     rows = NUM_CLASSES * NUM_PER_CLASS
     about = (
-        f"{rows} images; in brackets: over a step without a head. Medians of "
-        f"steps taken in turns, in one run, commit {result['commit'][:7]}, "
+        f"{rows} images. Medians of {result['rounds']} steps taken in turns; "
+        "in brackets: over a step without a head, median and quartiles. Load "
+        f"{result['load_average_before']:.1f}, commit {result['commit'][:7]}, "
         f"{hardware([result])}."
     )
     return "\n".join([*lines, "", about])
