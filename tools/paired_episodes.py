@@ -14,9 +14,9 @@ from trainers.measures.episodes import episodes_of_draws
 NOTES = {
     "episodes": "One seed: p is over shared test episodes and ignores the "
     "variation between trainings.",
-    "intervals": "One seed, and a result file without single episodes: p is of "
-    "an unpaired test from both 95 % intervals over test episodes, and ignores "
-    "the variation between trainings.",
+    "intervals": "One seed. The result files do not have single episodes, so p "
+    "is of two independent means with their 95 % intervals over test episodes; "
+    "it ignores the variation between trainings.",
 }
 
 
