@@ -38,7 +38,7 @@ class ColourOrientation:
     ```
     class = 2 * (second orientation) + (second hue)
     hue, orientation ~ N(45 or 135 degrees, 22.5 degrees)
-    noisy images:  hue of each pixel ~ N(hue, s), s uniform in 0..180 degrees
+    noisy images:  hue of each pixel ~ N(hue, s), s uniform in 0..L degrees
                    legs times a factor, uniform in 0.1..0.98
     ```
 
@@ -46,6 +46,7 @@ class ColourOrientation:
         num_images: Number of images.
         seed: Integer, at least 0.
         noisy: Share of noisy images, in `[0, 1]`.
+        largest_hue_noise: `L` of the formula, in degrees.
 
     Attributes:
         labels: Classes 0, 1, 2, 3, 0, ..., `int32` of shape `(num_images,)`.
@@ -71,18 +72,24 @@ class ColourOrientation:
     ((8, 64, 64, 3), array([0, 1, 2, 3, 0, 1, 2, 3], dtype=int32))
     """
 
-    def __init__(self, num_images: int, seed: int, noisy: float = 0.15):
+    def __init__(
+        self,
+        num_images: int,
+        seed: int,
+        noisy: float = 0.15,
+        *,
+        largest_hue_noise: float = LARGEST_HUE_NOISE,
+    ):
         num_images = positive_integer("num_images", num_images)
         self._seed = integer_at_least("seed", seed, 0)
         noisy = number_at_least("noisy", noisy, 0, 1)
+        largest = number_at_least("largest_hue_noise", largest_hue_noise, 0)
         rng = np.random.default_rng(self._seed)
         self.labels = (np.arange(num_images) % 4).astype(np.int32)
         factors = rng.normal(self._centres(), STANDARD_DEVIATION)
         self.orientation, self.hue = factors % 360
         is_noisy = rng.random(num_images) < noisy
-        self.hue_noise = is_noisy * rng.uniform(
-            0, LARGEST_HUE_NOISE, num_images
-        )
+        self.hue_noise = is_noisy * rng.uniform(0, largest, num_images)
         legs = rng.uniform(*SHORTEST_AND_LONGEST_LEG, num_images)
         self.leg = np.where(is_noisy, legs, 1.0)
 

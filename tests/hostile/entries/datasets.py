@@ -133,11 +133,18 @@ ENTRIES = {
         lambda index, **arguments: datasets.ColourOrientation(**arguments)[
             index
         ],
-        {"num_images": 2, "seed": 3, "noisy": 0.5, "index": INDEX},
+        {
+            "num_images": 2,
+            "seed": 3,
+            "noisy": 0.5,
+            "largest_hue_noise": 20.0,
+            "index": INDEX,
+        },
         {
             "num_images": chosen(count(2), "huge", "beyond int64"),
             "seed": chosen(seed(3), "-1") + [refused("-1", -1)],
             "noisy": number(0.5, low=0, high=1),
+            "largest_hue_noise": number(20.0, low=0),
             "index": indices(INDEX, 2),
         },
         raises=(TypeError, IndexError),
