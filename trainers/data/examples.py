@@ -123,4 +123,6 @@ def some_of_each_class(x, labels, num_per_class: int) -> tuple:
 
 def take(x, rows):
     """Selects examples from an array or another kind of data."""
-    return x[rows] if isinstance(x, np.ndarray) else x.take(rows)
+    # An array has a `take` of its own, along no axis.
+    is_array = isinstance(x, np.ndarray) or not hasattr(x, "take")
+    return x[rows] if is_array else x.take(rows)

@@ -1,6 +1,7 @@
 """Evaluation of colour and orientation, of a network written by hand."""
 
 import dataclasses
+import json
 
 import keras
 import numpy as np
@@ -11,6 +12,7 @@ from embeddings_tf.datasets.l_shapes import draw_l_shapes
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
+from trainers import train
 from trainers.config import load_recipe
 from trainers.data import data
 from trainers.evaluators import colour_orientation
@@ -163,3 +165,23 @@ def test_other_data_are_refused():
     run = load_recipe(RECIPE, ["dataset=mnist"])
     with pytest.raises(ValueError, match="received 'mnist'. Use"):
         colour_orientation.check(run, data.Data(run))
+
+
+@pytest.mark.slow
+def test_the_recipe_trains(tmp_path):
+    """Its images are drawn when they are read."""
+    workdir = tmp_path / "run"
+    words = ["--config", RECIPE, "--workdir", str(workdir)]
+    for override in (
+        "deterministic=False",
+        "steps_per_epoch=2",
+        "num_epochs=1",
+        "optimizer.learning_rate.decay_steps=2",
+        "validation.num_support=10",
+        "validation.num_query=10",
+        "validation.num_episodes=1",
+    ):
+        words.append(f"--config.{override}")
+    assert train.main(words) == 0
+    results = json.loads((workdir / "results.json").read_text())
+    assert results["training"]["steps"] == 2
