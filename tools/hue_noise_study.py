@@ -11,7 +11,6 @@ hue. It writes the numbers to `benchmarks/results/hue_noise`, and the table of
 
 import json
 import pathlib
-import shlex
 
 from benchmarks import _hue_noise_90
 from tools.colour_orientation_table import PAGE
@@ -23,6 +22,7 @@ from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
+from tools.rerun_command import rerun_command
 
 RESULTS = ROOT / "benchmarks" / "results" / "hue_noise"
 BEGIN, END = "<!-- hue noise: begin -->", "<!-- hue noise: end -->"
@@ -33,23 +33,6 @@ LARGEST = {
     "colour_orientation": 180.0,
 }
 FACTORS = ("colour", "orientation")
-LENGTH = ("num_epochs=2", "optimizer.learning_rate.decay_steps=1000")
-# The evaluation of the recipe is for its own data; with another one, the
-# validation of the recipe must be given.
-OVERRIDES = {
-    "benchmarks/_hue_noise_90.py:images": (
-        "dataset=benchmarks/_hue_noise_90.py:images",
-        *LENGTH,
-        "evaluation.name=few_shot",
-        "evaluation.num_classes=(4,)",
-        "validation.num_classes=4",
-        "validation.num_support=100",
-        "validation.num_query=100",
-        "validation.num_episodes=5",
-        "validation.num_samples=50",
-    ),
-    "colour_orientation": LENGTH,
-}
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
@@ -112,11 +95,10 @@ def table(found: dict[pathlib.Path, dict]) -> str:
             cells = " | ".join(f"{value / curve[0]:.2f}" for value in curve)
             lines.append(f"| {largest} | {factor} | {cells} |")
         workdir = f"runs/hue_noise_{_largest(run):g}"
-        words = ["--config", run["recipe"], "--workdir", workdir]
-        words += [f"--config.{o}" for o in OVERRIDES[run["config"]["dataset"]]]
+        trained = rerun_command(run["recipe"], run["config"], workdir)
+        trained = trained.rpartition(" && ")[0]  # without the evaluation
         commands[largest] = (
-            f"python -m trainers.train {shlex.join(words)} && "
-            f"python -m tools.hue_noise_study {workdir}"
+            f"{trained} && python -m tools.hue_noise_study {workdir}"
         )
     training = [run["training"] for run in runs]
     studied = [run["study"] for run in runs]

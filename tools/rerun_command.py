@@ -5,10 +5,14 @@ from collections.abc import Mapping
 
 from trainers.config import load_recipe
 from trainers.config.load import read_run
+from trainers.workdirs.overrides import flat
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.workdir import differing_fields
 from trainers.workdirs.workdir import recipe_fields
 from trainers.workdirs.workdir import resolved
+
+# Sections of a config that depend on the kind of evaluation.
+EVALUATED = ("evaluation", "validation")
 
 
 def rerun_command(
@@ -81,6 +85,7 @@ def own_fields(recipe: str, config: dict) -> dict:
 
 def _trained(recipe: str, config: dict, workdir: str, folds) -> str:
     differing = overrides(recipe, config) | own_fields(recipe, config)
+    differing |= _other_evaluation(recipe, config)
     _require_same_run(recipe, config, differing)
     module = "trainers.cross_validate" if folds else "trainers.train"
     words = ["python", "-m", module, "--config", recipe]
@@ -89,6 +94,23 @@ def _trained(recipe: str, config: dict, workdir: str, folds) -> str:
         words += ["--folds", *folds]
     words += [f"--config.{name}={value}" for name, value in differing.items()]
     return shlex.join([*words, "--workdir", workdir])
+
+
+def _other_evaluation(recipe: str, config: dict) -> dict:
+    """Returns the fields of an evaluation that the recipe does not have.
+
+    Another evaluation has other fields, and another validation.
+    """
+    name = config.get("evaluation", {}).get("name")
+    if name in (None, recipe_fields(load_recipe(recipe))["evaluation"]["name"]):
+        return {}
+    again = recipe_fields(read_run(recipe, [f"evaluation.name={name}"]))
+    ours = flat({part: again.get(part, {}) for part in EVALUATED})
+    return {
+        field: value
+        for field, value in flat(resolved(config)).items()
+        if field in ours and ours[field] != value
+    }
 
 
 def _require_same_run(recipe: str, config: dict, differing: dict) -> None:

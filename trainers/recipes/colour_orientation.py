@@ -11,10 +11,10 @@ of images and network, spread of the classes, number of queries, noise and
 length of training; our values are assumptions. The noise of the hue goes up to
 180 degrees: with noise up to 90 degrees a network averages over the shape and
 knows the colour, and after 1,000 episodes the variance of colour on validation
-images rose less with the noise (`tools.hue_noise_study`). Departure from the paper: 10,000 episodes with cosine
-decay, instead of a constant rate and a patience. They took 124 minutes, 0.75 s
-a step, on a core that other processes shared; the time on a core of its own was
-not measured.
+images rose less with the noise (`tools.hue_noise_study`). Departure from the
+paper: 10,000 episodes with cosine decay, instead of a constant rate and a
+patience. They took 124 minutes, 0.75 s a step, on a core that other processes
+shared; the time on a core of its own was not measured.
 """
 
 from trainers.recipes import sections
