@@ -13,9 +13,10 @@ import json
 import pathlib
 
 from benchmarks import _hue_noise_90
+from tools.colour_orientation_table import FACTORS
 from tools.colour_orientation_table import PAGE
-from tools.colour_orientation_table import ROOT
 from tools.generated_text import NOT_RUN
+from tools.generated_text import ROOT
 from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
@@ -32,7 +33,6 @@ LARGEST = {
     "benchmarks/_hue_noise_90.py:images": _hue_noise_90.LARGEST,
     "colour_orientation": 180.0,
 }
-FACTORS = ("colour", "orientation")
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
@@ -54,7 +54,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 
 
 def measure(workdir: pathlib.Path) -> dict:
-    """Returns accuracy and variances of a run on the validation images."""
+    """Returns the variances of a run on shapes of the validation seed."""
     from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()

@@ -15,6 +15,7 @@ import pathlib
 
 import numpy as np
 
+from tools.damage_figure import LABELS
 from tools.generated_text import NOT_RUN
 from tools.generated_text import remake_page
 from tools.keep_result import kept_results
@@ -33,7 +34,6 @@ SPLIT = "test"
 NUM_LOSSES = 20
 # Conditions of which the aims have an R-AUROC.
 TOLD = ("clean", "corrupt")
-SAID = {"corrupt": "rectangle", "zooming_out": "zooming out"}
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
@@ -146,8 +146,8 @@ def table(found: dict[pathlib.Path, dict]) -> str:
     if not found:
         return NOT_RUN
     kinds = list(next(iter(found.values()))["study"]["kinds"])
-    names = " | ".join(SAID.get(kind, kind) for kind in kinds)
-    told = " | ".join(SAID.get(kind, kind) for kind in TOLD)
+    names = " | ".join(LABELS.get(kind, kind) for kind in kinds)
+    told = " | ".join(LABELS.get(kind, kind) for kind in TOLD)
     lines = [
         f"| data | dim | setting | number | rank: {names} | R-AUROC: {told} |",
         "|---|---:|---|---|" + "---:|" * (len(kinds) + len(TOLD)),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.datasets.listed import listed
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import result
 
@@ -43,7 +44,7 @@ def fetcher(x):
     if isinstance(x, Mapping):
         raise ValueError(
             "x must be one array; received a dictionary with "
-            f"{', '.join(map(repr, x))}. Join its arrays along the last axis, "
+            f"{listed([*map(repr, x)])}. Join its arrays along the last axis, "
             "and divide them in `preprocess`, which may return a dictionary."
         )
     if not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):

@@ -175,7 +175,7 @@ class BetaVAE(OwnLossModel):
                 f"{code.shape[0]} codes."
             )
         # In a graph that does not know the numbers, one code would be
-        # broadcast: the shape must hold all codes.
+        # broadcast. `reshape` fails unless there is a code for each image.
         rows = tf.shape(images)[0], tf.shape(code)[1]
         code = tf.ensure_shape(tf.reshape(code, rows), code.shape)
         target = self.rescaling(self.pixel_range(images))

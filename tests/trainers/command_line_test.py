@@ -150,7 +150,7 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("package", ["embeddings_tf", "trainers", "tuning"])
 def test_pathlib_expands_no_tilde(package):
-    """It raises RuntimeError for the file ~tmp.jpg, which is no home folder."""
+    """It raises RuntimeError for ~tmp.jpg, unless a user has this name."""
     files = sorted((ROOT / package).rglob("*.py"))
     texts = [file.read_text(encoding="utf-8") for file in files]
     pairs = zip(files, texts, strict=True)

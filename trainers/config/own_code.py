@@ -109,13 +109,13 @@ def require_one_meaning(
     for name, files in shared.items():
         if json.dumps(name) in text:
             first, second = files
-            one_stem = pathlib.Path(first).stem == pathlib.Path(second).stem
+            remedy = "rename it in one of them"
+            if pathlib.Path(first).stem == pathlib.Path(second).stem:
+                remedy += ", or rename one file"
             raise ValueError(
                 f"{first} and {second} both define {name.rpartition('>')[2]}, "
                 f"which Keras knows as {name!r}, so that a saved model would "
-                "load with the wrong one; rename it in one of them"
-                + ", or rename one file"
-                * one_stem
+                f"load with the wrong one; {remedy}"
             )
 
 

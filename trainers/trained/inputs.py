@@ -81,8 +81,8 @@ def read_inputs(
         remedy: Advice for data that needs the name of a split.
 
     Raises:
-        ValueError: If there are no inputs, one is empty, or they are of
-            several kinds.
+        ValueError: If a word is empty, or there are not any inputs, or inputs
+            of several kinds.
         OSError: If a file does not exist.
     """
     if "" in words:  # such as "$PHOTOS" in a shell without this variable

@@ -207,7 +207,7 @@ def test_a_row_is_no_file_of_its_name(tmp_path, monkeypatch):
 
 
 def test_names_of_files(run, colours, tmp_path, monkeypatch):
-    """Of a folder, a table, single files and a function."""
+    """The names in a folder, in a table, of single files and of a function."""
     photos = colours / "photos"
     monkeypatch.chdir(tmp_path)
     files = [str(photos / "c00" / "0.png"), str(photos / "c01" / "1.png")]
