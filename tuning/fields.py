@@ -27,7 +27,16 @@ def set_field(config, name: str, value) -> None:
 def choose(hyperparameters, config, grid: Mapping[str, Sequence]) -> None:
     """Draws one of the values for each field of a grid `{field: values}`."""
     for name, values in grid.items():
-        set_field(config, name, hyperparameters.Choice(name, list(values)))
+        set_field(config, name, _draw(hyperparameters, name, list(values)))
+
+
+def _draw(hyperparameters, name: str, values: list):
+    if all(isinstance(value, bool) for value in values):
+        # A Choice would make integers of them.
+        if len(set(values)) == 2:
+            return hyperparameters.Boolean(name, default=values[0])
+        return hyperparameters.Fixed(name, values[0])
+    return hyperparameters.Choice(name, values)
 
 
 def choose_published(

@@ -60,6 +60,7 @@ def colour_orientation_encoder(
     embedding = convolution_blocks(
         x,
         num_blocks=6,
+        num_filters=64,
         dim=dim,
         gaussian=gaussian,
         uniform_biases=True,

@@ -10,6 +10,7 @@ from embeddings_tf.layers import GaussianEmbedding
 def convolution_blocks(
     x,
     num_blocks: int,
+    num_filters: int,
     dim: int,
     gaussian: bool,
     uniform_biases: bool,
@@ -18,7 +19,7 @@ def convolution_blocks(
     """Computes embeddings of images; each block halves each side.
 
     ```
-    all blocks but the last: conv 3x3, 64 -> normalization -> ReLU
+    all blocks but the last: conv 3x3, num_filters -> normalization -> ReLU
                              -> max-pool 2x2
     last block:              conv 3x3, dim or 2 * dim filters -> max-pool 2x2
     ```
@@ -27,6 +28,7 @@ def convolution_blocks(
         x: Images `(batch, height, width, channels)`, pixels about 0 to 1. One
             pixel must be left after the last block.
         num_blocks: Number of blocks.
+        num_filters: Filters of each block but the last.
         dim: Dimensions of the embedding.
         gaussian: Whether the output is a Gaussian or a point.
         uniform_biases: Whether biases start in `+-1 / sqrt(inputs of a
@@ -34,7 +36,7 @@ def convolution_blocks(
         normalization: Class of the layers of batch normalisation.
     """
     for _ in range(num_blocks - 1):
-        x = _convolution(x, 64, uniform_biases)
+        x = _convolution(x, num_filters, uniform_biases)
         x = normalization()(x)
         x = keras.layers.MaxPooling2D(2)(keras.layers.ReLU()(x))
     # Half precision would round the embedding.

@@ -21,6 +21,7 @@ def omniglot_encoder(
     *,
     image_shape: tuple[int, int, int] = (105, 105, 3),
     dark_ink: bool = True,
+    num_filters: int = 64,
     gaussian: bool = False,
     uniform_biases: bool = False,
     fused: bool = False,
@@ -33,12 +34,13 @@ def omniglot_encoder(
     so that ink is 1, and resizing to 28 x 28 happen inside.
 
     ```
-    3 times: conv 3x3, 64 -> batch normalisation -> ReLU -> max-pool 2x2
-    conv 3x3, width filters -> max-pool 2x2 -> embedding
+    3 times: conv 3x3 -> batch normalisation -> ReLU -> max-pool 2x2
+    conv 3x3 -> max-pool 2x2 -> embedding
     ```
 
-    The last block has `dim` filters for points and `2 * dim` for Gaussians:
-    means and variances before the softplus.
+    The first three blocks have `num_filters` filters, the last has `dim` for
+    points and `2 * dim` for Gaussians: means, and variances before the
+    softplus.
 
     Args:
         dim: Dimensions of the embedding.
@@ -46,6 +48,7 @@ def omniglot_encoder(
             first is used, since they are equal in Omniglot.
         dark_ink: Whether ink is dark on light paper, as in Omniglot; False
             for light on dark, as in MNIST and `omniglot_rotations`.
+        num_filters: Filters of each of the first three blocks.
         gaussian: True: ends in `GaussianEmbedding(dim, projection=False)`,
             output `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
         uniform_biases: True: biases start uniform in
@@ -78,6 +81,7 @@ def omniglot_encoder(
     (None, 64)
     """
     dim = positive_integer("dim", dim)
+    num_filters = positive_integer("num_filters", num_filters)
     gaussian = truth("gaussian", gaussian)
     dark_ink = truth("dark_ink", dark_ink)
     uniform_biases = truth("uniform_biases", uniform_biases)
@@ -97,6 +101,7 @@ def omniglot_encoder(
     embedding = convolution_blocks(
         x,
         num_blocks=4,
+        num_filters=num_filters,
         dim=dim,
         gaussian=gaussian,
         uniform_biases=uniform_biases,

@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 
 from embeddings_tf.models import has_gaussian_output
 from embeddings_tf.models import omniglot_encoder
@@ -19,6 +20,39 @@ def test_shape_and_parameters():
     # Kernel, bias, and of the batch normalisation 4 vectors.
     blocks = (9 * 1 + 1 + 4) * 64 + 2 * (9 * 64 + 1 + 4) * 64
     assert encoder.count_params() == blocks + (9 * 64 + 1) * 20
+
+
+def test_number_of_filters():
+    encoder = omniglot_encoder(20, num_filters=7)
+    blocks = (9 * 1 + 1 + 4) * 7 + 2 * (9 * 7 + 1 + 4) * 7
+    assert encoder.count_params() == blocks + (9 * 7 + 1) * 20
+    with pytest.raises(ValueError, match="num_filters"):
+        omniglot_encoder(20, num_filters=0)
+
+
+def test_biases_of_means_and_of_normalised_blocks_change_no_distance():
+    """Only the bias of the last block's variances can change training."""
+    x = np.random.default_rng(0).integers(0, 256, (6, 28, 28, 1), "uint8")
+    encoder = omniglot_encoder(
+        3, image_shape=(28, 28, 1), dark_ink=False, gaussian=True
+    )
+
+    def training_outputs():
+        mean, variance = np.split(encoder(x, training=True).numpy(), 2, -1)
+        return mean - mean[:1], variance
+
+    before = training_outputs()
+    *normalised, last = [
+        layer
+        for layer in encoder.layers
+        if isinstance(layer, keras.layers.Conv2D)
+    ]
+    for layer in normalised:
+        layer.bias.assign(np.linspace(-1, 1, 64))
+    last.bias.assign([1, -2, 3, 0, 0, 0])
+    after = training_outputs()
+    for found, expected in zip(after, before, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_paper_is_zero_and_ink_is_one():

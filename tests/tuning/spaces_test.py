@@ -26,6 +26,7 @@ RECIPES = {
     "f_statistic": "sprites_f_statistic",
     "learning_rate": "omniglot_1_shot_dim_2_prototypical",
     "n_digit": "n_digit_2_dim_2_hedged_instances",
+    "omniglot_encoder": "omniglot_1_shot_dim_2_stochastic_prototypes",
     "omniglot_episodes": "omniglot_5_shot_dim_2_stochastic_prototypes",
     "retrieval": "omniglot_retrieval_lifted_structure",
     "stochastic_prototypes": "n_digit_2_dim_2_stochastic_prototypes",
@@ -85,6 +86,9 @@ def test_values_reach_the_fields_that_depend_on_them():
             assert run.batches.arguments[name] == values[f"batches.{name}"]
         noise = run.method.arguments["initial_noise_variance"]
         assert noise == pytest.approx(5 * values["noise_constant"])
+    for values, run in draw("omniglot_encoder", 20):
+        for name in ("num_filters", "uniform_biases"):
+            assert run.encoder.arguments[name] == values[f"encoder.{name}"]
     for values, run in draw("an4", 40):
         objective = run.method.arguments
         auxiliary = values["objective.auxiliary"]
@@ -368,6 +372,19 @@ def test_a_field_of_a_missing_section_is_refused():
         set_field(config, "objective.distance.dropout", 0.1)
     with pytest.raises(ValueError, match="no section seed"):
         choose(keras_tuner.HyperParameters(), config, {"seed.x": (1, 2)})
+
+
+@pytest.mark.parametrize("values", [(True, False), (False, True), (True,)])
+def test_truth_values_stay_truth_values(values):
+    config = ml_collections.ConfigDict({"encoder": {"gaussian": False}})
+    hyperparameters = keras_tuner.HyperParameters()
+    choose(hyperparameters, config, {"encoder.gaussian": values})
+    assert config.encoder.gaussian is values[0]
+    assert hyperparameters.get("encoder.gaussian") is values[0]
+    (declared,) = hyperparameters.space
+    drawn = {declared.random_sample(seed) for seed in range(20)}
+    assert drawn == set(values)
+    assert all(type(value) is bool for value in drawn)
 
 
 def test_shares_of_few_dimensions_do_not_coincide():
