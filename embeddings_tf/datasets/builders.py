@@ -95,8 +95,8 @@ def unknown_name(name, theirs):
     close = difflib.get_close_matches(name, [*ours, *sorted(theirs)])
     hint = f"; did you mean {' or '.join(close)}?" if close else "."
     return (
-        f"Unknown data set {name!r}: expected one of this library, "
-        f"{', '.join(ours)}, or one of the {len(theirs)} of TensorFlow "
+        f"Unknown data set {name!r}: expected one of this library "
+        f"({', '.join(ours)}), or one of the {len(theirs)} of TensorFlow "
         f"Datasets (tfds.list_builders() lists them){hint}"
     )
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
+from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.distances import unit_rows
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.tensors import real_floats
@@ -69,6 +70,7 @@ class AdditiveMargin(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(dtype=dtype, **kwargs)
+        require_floating(self.compute_dtype)
         self.num_classes = positive_integer("num_classes", num_classes)
         self.scale = positive_number("scale", scale)
         self.margin = number_at_least("margin", margin, 0)

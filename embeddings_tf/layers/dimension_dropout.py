@@ -3,6 +3,7 @@
 import keras
 
 from embeddings_tf.ops.arguments import optional_seed
+from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.tensors import real_floats
 
@@ -61,6 +62,7 @@ class DimensionDropout(keras.layers.Layer):
 
     def __init__(self, rate: float, *, seed=None, dtype="float32", **kwargs):
         super().__init__(dtype=dtype, **kwargs)
+        require_floating(self.compute_dtype)
         self.rate = share("rate", rate)
         self.seed = seed = optional_seed("seed", seed)
         # `prepare_for_replicas` changes attributes named `seed_generator`:

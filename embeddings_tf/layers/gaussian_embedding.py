@@ -8,6 +8,7 @@ from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import positive_weight
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
+from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.tensors import real_floats
 
@@ -83,6 +84,7 @@ class GaussianEmbedding(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(dtype=dtype, **kwargs)
+        require_floating(self.compute_dtype)
         minimum_variance = positive_number("minimum_variance", minimum_variance)
         if initial_variance is not None:
             initial_variance = positive_number(

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.pair_logits import logits_of_all_pairs
@@ -92,6 +93,7 @@ class PairDistance(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(dtype=dtype, **kwargs)
+        require_floating(self.compute_dtype)
         if not isinstance(hidden_units, (tuple, list)) or not hidden_units:
             raise ValueError(
                 "`hidden_units` must be a tuple of at least one number of "

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.tensors import real_floats
 
 
@@ -62,6 +63,7 @@ class StatisticsPooling(keras.layers.Layer):
 
     def __init__(self, *, dtype="float32", **kwargs):
         super().__init__(dtype=dtype, **kwargs)
+        require_floating(self.compute_dtype)
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
 

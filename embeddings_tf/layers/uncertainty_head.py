@@ -6,6 +6,7 @@ import tensorflow as tf
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.arguments import sequence
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.tensors import real_floats
@@ -98,6 +99,7 @@ class UncertaintyHead(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(dtype=dtype, **kwargs)
+        require_floating(self.compute_dtype)
         self.hidden_units = tuple(
             positive_integer("hidden_units", units)
             for units in sequence("hidden_units", hidden_units)

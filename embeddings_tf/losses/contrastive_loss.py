@@ -104,7 +104,7 @@ class ContrastiveLoss(EmbeddingLoss):
     of its negative pairs. Two points that coincide, or are closer than 1e-7 of
     their norms, have zero gradients, also in a negative pair, which costs
     `margin^2 / 2`. Squared distances are clipped at 1e38; their gradients are
-    not.
+    not, and are finite for embeddings up to 1e30.
 
     Args:
         margin: Distance beyond which negatives are ignored, 0 to 1e18.

@@ -5,10 +5,12 @@ import tensorflow as tf
 
 from embeddings_tf.losses.teachable_rows import count_teachable_rows
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.global_batch import balance_replicas
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.sample_weights import require_weight_per_row
 
 # Reductions for which Keras takes the mean over the rows of a replica.
 _MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
@@ -36,7 +38,8 @@ class EmbeddingLoss(keras.losses.Loss):
     Raises:
         ValueError: If labels are not class ids, if embeddings are not real
             numbers `(batch, dim)`, if they are Gaussians, or if the lengths
-            differ; if a subclass has no `call`.
+            of labels, embeddings and sample weights differ; if `dtype` is not
+            a floating-point type; if a subclass has no `call`.
 
     Example:
 
@@ -46,6 +49,10 @@ class EmbeddingLoss(keras.losses.Loss):
     >>> float(Norm()([0, 0, 1], np.array([[1.0], [2.0], [1.0]])))
     2.0
     """
+
+    def __init__(self, name=None, reduction="sum_over_batch_size", dtype=None):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        require_floating(self.dtype)
 
     @property
     def batch_needs(self) -> BatchNeeds:
@@ -62,6 +69,7 @@ class EmbeddingLoss(keras.losses.Loss):
     def __call__(self, y_true, y_pred, sample_weight=None):
         gaussian.require_points(y_pred)
         labels, embeddings = labelled_batch(y_true, y_pred)
+        require_weight_per_row(sample_weight, embeddings.shape[0])
         count_teachable_rows(self, labels)
         values = self.call(labels, tf.cast(embeddings, self.dtype))
         if self.reduction in _MEANS:

@@ -142,7 +142,8 @@ class LiftedStructureLoss(EmbeddingLoss):
     or without negative pairs is 0, with zero gradients. If all `n` points of a
     batch coincide, with `m` in each class, `J = margin + ln(2 (n - m))`. Points
     closer than 1e-7 of their norms count as coinciding and have zero gradients.
-    Squared distances are clipped at 1e38; their gradients are not.
+    Squared distances are clipped at 1e38; their gradients are
+    not, and are finite for embeddings up to 1e30.
 
     Args:
         margin: Added to the negated distances of negatives, 0 to 1e18.

@@ -117,7 +117,7 @@ class PrototypicalLoss(EmbeddingLoss):
     without queries (singletons, or too few rows) has loss 0 and zero gradients,
     and so has a batch of one class. Under `tf.distribute` the episode is the
     global batch. Squared distances are clipped at 3e32; their gradients are
-    not.
+    not, and are finite for embeddings up to 1e30.
 
     Args:
         num_support: Supports per class, at least 1.

@@ -105,7 +105,8 @@ class TripletLoss(EmbeddingLoss):
     class, or no two rows of one class), or without active triplets, is 0, with
     zero gradients. If all points coincide, the value is `margin`. Points closer
     than 1e-7 of their norms count as coinciding and have zero gradients.
-    Squared distances are clipped at 1e38; their gradients are not.
+    Squared distances are clipped at 1e38; their gradients are
+    not, and are finite for embeddings up to 1e30.
 
     Args:
         margin: By how much a negative must be farther than a positive, 0 to

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from embeddings_tf import compat
 from embeddings_tf.ops.global_batch import balance_replicas
+from embeddings_tf.ops.sample_weights import require_weight_per_row
 
 
 class _GivenValues(keras.losses.Loss):
@@ -55,7 +56,9 @@ def training_loss(model, values, sample_weight=None) -> tf.Tensor:
 
 def mean_over_rows(values, sample_weight=None) -> tf.Tensor:
     """Mean of `values` `(batch,)`, reduced like every Keras loss."""
-    values = balance_replicas(tf.convert_to_tensor(values))
+    values = tf.convert_to_tensor(values)
+    require_weight_per_row(sample_weight, values.shape[0])
+    values = balance_replicas(values)
     return _GivenValues(name="loss", dtype="float32")(
         values, values, sample_weight
     )

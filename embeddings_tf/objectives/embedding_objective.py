@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf.losses.teachable_rows import count_teachable_rows
+from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.labelled_batch import labelled_batch
@@ -26,8 +27,8 @@ class EmbeddingObjective(keras.layers.Layer):
 
     Raises:
         ValueError: If labels are not class ids, embeddings not real numbers
-            `(batch, dim)`, or their lengths differ; if a subclass has no
-            `call`.
+            `(batch, dim)`, or their lengths differ; if `dtype` is not a
+            floating-point type; if a subclass has no `call`.
 
     Example:
 
@@ -43,6 +44,10 @@ class EmbeddingObjective(keras.layers.Layer):
 
     # Whether the loss has a KL term that pulls variances towards 1.
     has_divergence = False
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        require_floating(self.compute_dtype)
 
     @property
     def batch_needs(self) -> BatchNeeds:

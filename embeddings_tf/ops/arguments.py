@@ -252,6 +252,15 @@ def keras_layer(name: str, value) -> keras.Layer:
     return value
 
 
+def require_floating(dtype: str) -> None:
+    """Raises ValueError unless a loss or layer computes in this dtype."""
+    if not keras.backend.is_float_dtype(dtype):
+        raise ValueError(
+            "`dtype` must be a floating-point type such as 'float32'; "
+            f"received {dtype!r}."
+        )
+
+
 def sequence(name: str, value, length: int | None = None) -> list:
     """Returns a list; ValueError unless it is a sequence of this length."""
     try:

@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from embeddings_tf import layers
 from embeddings_tf import losses
+from embeddings_tf import objectives
 from embeddings_tf.losses import EmbeddingLoss
 
 LABELS = np.array([3, 1, 0, 3, 2, 0], "int32")
@@ -166,3 +168,65 @@ def test_a_loss_without_call_is_named():
 
     with pytest.raises(ValueError, match="Nothing has no `call`"):
         Nothing()([0, 1], np.ones((2, 3), "float32"))
+
+
+@pytest.mark.parametrize(
+    "weight", [np.ones(3), np.ones((1, 6)), np.ones((6, 2)), tf.ones(5), [1, 2]]
+)
+def test_other_than_one_weight_per_example_is_refused(weight):
+    with pytest.raises(ValueError, match=r"one value for each example.*\(6,\)"):
+        Ours()(LABELS, Z, sample_weight=weight)
+
+
+@pytest.mark.parametrize("weight", [2.0, [2.0], [2.0] * 6, [[2.0]] * 6])
+def test_one_weight_for_all_examples(weight):
+    once, twice = (Ours()(LABELS, Z, sample_weight=w) for w in (None, weight))
+    np.testing.assert_allclose(twice, 2 * once, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", "complex64"])
+def test_dtypes_that_are_not_floats_are_refused(dtype):
+    makers = [
+        losses.FStatisticLoss,
+        losses.TripletLoss,
+        lambda dtype: objectives.StochasticPrototypes(1, dtype=dtype),
+        objectives.HedgedInstances,
+        lambda dtype: objectives.LearnedDistance(
+            layers.PairDistance((4,)), dtype=dtype
+        ),
+        objectives.SoftContrastive,
+        lambda dtype: layers.GaussianEmbedding(3, dtype=dtype),
+        lambda dtype: layers.PairDistance((4,), dtype=dtype),
+        lambda dtype: layers.AdditiveMargin(3, dtype=dtype),
+        lambda dtype: layers.DimensionDropout(0.1, dtype=dtype),
+        lambda dtype: layers.StatisticsPooling(dtype=dtype),
+        lambda dtype: layers.UncertaintyHead((4,), dtype=dtype),
+    ]
+    for make in makers:
+        with pytest.raises(ValueError, match=f"floating-point.*{dtype}"):
+            make(dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.ContrastiveLoss(),
+        losses.LiftedStructureLoss(),
+        losses.LiftedStructureLoss(form="authors"),
+        losses.TripletLoss(distance="squared_l2"),
+        losses.TripletLoss(distance="l2", mining="hard"),
+        losses.TripletLoss(distance="squared_l2", average_over="active"),
+        losses.PrototypicalLoss(1),
+        losses.PrototypicalLoss(2),
+    ],
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_gradients_are_finite_up_to_1e30(loss, seed):
+    labels = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    z = np.random.default_rng(seed).uniform(-1, 1, (9, 3)) * 1e30
+    z = tf.constant(z, "float32")
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        value = loss(labels, z)
+    assert np.isfinite(value)
+    assert np.isfinite(tape.gradient(value, z)).all()

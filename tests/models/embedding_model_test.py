@@ -140,6 +140,14 @@ class TestTraining:
         loss = model.test_on_batch(x, LABELS, sample_weight=weight)
         np.testing.assert_allclose(loss, expected, rtol=1e-5)
 
+    def test_other_than_one_weight_per_example_is_refused(self):
+        model, x = new_model(), images()
+        for shape in ((24, 2), (1, 24)):
+            with pytest.raises(ValueError, match="one value for each example"):
+                model.compute_loss(
+                    x, LABELS, model(x), sample_weight=np.ones(shape)
+                )
+
     def test_regularisers_are_added_once(self):
         inputs = keras.Input(SHAPE)
         hidden = keras.layers.Dense(
