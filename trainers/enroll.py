@@ -80,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         metavar="RATE",
         help="promised rate of inputs of other classes that are accepted; "
-        "default: as in the gallery; else 0.05, or what the number of "
+        "default: as chosen for the gallery; else 0.05, or what the number of "
         "calibration classes can promise",
     )
     result.add_argument(
@@ -143,7 +143,7 @@ def _enroll(
     from trainers.trained.galleries import calibration_inputs
     from trainers.trained.galleries import new_gallery
     from trainers.trained.galleries import open_gallery
-    from trainers.trained.galleries import promised_rate
+    from trainers.trained.galleries import require_promise
     from trainers.trained.stored_paths import full_names
     from trainers.trained.stored_paths import stored_names
     from trainers.trained.trained import embed_inputs
@@ -160,7 +160,7 @@ def _enroll(
                 f"{arguments.score}. Choose another --gallery"
             )
         if rate is None and gallery.calibration_ is not None:
-            rate = gallery.calibration_["false_accept_rate"]
+            rate = gallery.false_accept_rate_
         if arguments.false_accept_rate and not arguments.calibration:
             kept, kept_check = gallery.held_out_examples_, gallery.typicality
         if arguments.no_threshold or _is_new_calibration(arguments):
@@ -182,11 +182,14 @@ def _enroll(
     others = None
     # Errors of the calibration come before the inputs are embedded.
     if kept is not None:
-        promised_rate(set(kept.labels) - enrolled, rate)
+        require_promise(set(kept.labels) - enrolled, rate)
     elif _needs_calibration(arguments, gallery):
-        others, rate = calibration_inputs(
+        others = calibration_inputs(
             trained, arguments.calibration, rate, enrolled
         )
+    elif found is not None and gallery.calibration_ is not None:
+        held_out = set(gallery.held_out_examples_.labels)
+        require_promise(held_out - enrolled, rate)
     if found is not None:
         embeddings = embed_inputs(trained, found, "examples")
         # Rows have the same names in other data, and are other examples there.

@@ -69,6 +69,7 @@ class Gallery:
         classes_: The enrolled labels, sorted, `(classes,)`.
         examples_: `embeddings`, `labels` and `names` of the enrolled examples.
         held_out_examples_: The same of the last `calibrate`, without `names`.
+        false_accept_rate_: The rate given to the last `calibrate`, or None.
         calibration_examples_: Those whose class is not enrolled since.
         threshold_: The smallest accepted score; None before `calibrate`.
         calibration_: Promised rate, method, numbers of calibration classes and
@@ -166,6 +167,11 @@ class Gallery:
         """All examples of the last `calibrate`; None without a threshold."""
         return None if self._held_out is None else self._held_out[0]
 
+    @property
+    def false_accept_rate_(self) -> float | None:
+        """The rate given to `calibrate`; None if it follows the classes."""
+        return None if self._held_out is None else self._held_out[1]
+
     def fit(self, x, labels, names=None) -> "Gallery":
         """Enrolls classes, and forgets the classes enrolled before."""
         added = labelled_embeddings(self._embed(x), labels, names)
@@ -211,7 +217,7 @@ class Gallery:
         return self._change(self.examples_.take(kept), self._held_out)
 
     def calibrate(
-        self, x, labels, false_accept_rate: float = 0.05
+        self, x, labels, false_accept_rate: float | None = 0.05
     ) -> "Gallery":
         """Sets the threshold, from examples of classes that are not enrolled.
 
@@ -219,11 +225,13 @@ class Gallery:
             x: Inputs of held-out classes, on which the model was not trained.
             labels: Their classes, strings or integers `(n,)`.
             false_accept_rate: Promised share of accepted inputs among inputs
-                of classes that are not enrolled, between 0 and 1.
+                of classes that are not enrolled, between 0 and 1. None: 0.05,
+                or what the calibration classes can promise, if it is higher;
+                computed again when classes are enrolled or removed.
         """
-        rate = arguments.number_between(
-            "false_accept_rate", false_accept_rate, 0, 1
-        )
+        rate = false_accept_rate
+        if rate is not None:
+            rate = arguments.number_between("false_accept_rate", rate, 0, 1)
         held_out = labelled_embeddings(self._embed(x), labels)
         return self._change(self.examples_, (held_out, rate))
 

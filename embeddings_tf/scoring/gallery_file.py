@@ -43,6 +43,7 @@ def save(gallery, path, include_model: bool) -> None:
         "sampling": gallery.sampling,
         "threshold": gallery.threshold_,
         "calibration": gallery.calibration_,
+        "false_accept_rate": gallery.false_accept_rate_,
         "typicality": typicality,
     }
     array_file.write(path, arrays, settings)
@@ -71,19 +72,21 @@ def load(cls, path, model, embedded: bool):
     gallery.source = settings["source"]
     examples = labelled_embeddings(*(arrays[part] for part in _PARTS))
     held_out = None
-    if settings["calibration"] is not None:
+    calibration = settings["calibration"]
+    if calibration is not None:
         held_out = (
             labelled_embeddings(
                 arrays["calibration_embeddings"], arrays["calibration_labels"]
             ),
-            settings["calibration"]["false_accept_rate"],
+            # Files of before have only the rate of the threshold.
+            settings.get("false_accept_rate", calibration["false_accept_rate"]),
         )
     gallery._set(
         gallery._fitted(examples),
         examples,
         held_out,
         settings["threshold"],
-        settings["calibration"],
+        calibration,
     )
     # Files of before have none.
     typicality = settings.get("typicality")

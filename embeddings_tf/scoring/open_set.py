@@ -12,6 +12,13 @@ from embeddings_tf.scoring.typicality import Typicality
 # The decision of an input that is not typical.
 LEAST = np.finfo(np.float64).min
 SCORES = ("log_evidence", "nearest_distance")
+# The promised false-accept rate, if the calibration classes suffice.
+DEFAULT_RATE = 0.05
+
+
+def rate_of(num_classes: int) -> float:
+    """Returns the false-accept rate that a number of classes can promise."""
+    return max(DEFAULT_RATE, 1 / (num_classes + 1))
 
 
 def open_set_scores(
@@ -168,11 +175,12 @@ def calibrated(
     classifier: FewShotClassifier,
     examples: LabelledEmbeddings,
     held_out: LabelledEmbeddings,
-    rate: float,
+    rate: float | None,
 ) -> tuple[float, dict]:
     """Returns the threshold for a rate, and how it was obtained.
 
-    Classes of `held_out` that are enrolled do not count.
+    Classes of `held_out` that are enrolled do not count. The rate None is
+    `rate_of` the classes that are left.
 
     Raises:
         ValueError: If too few classes are left for the rate.
@@ -183,6 +191,8 @@ def calibrated(
             "No calibration class is left: all of them are enrolled. Calibrate "
             "on examples of other classes."
         )
+    if rate is None:
+        rate = rate_of(len(np.unique(others.labels)))
     scores = open_set_scores(score, classifier, examples, others.embeddings)
     found = conformal_threshold(scores, others.labels, rate)
     threshold = found.pop("threshold")

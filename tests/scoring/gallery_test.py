@@ -238,6 +238,25 @@ class TestEnrolment:
         accepted = others >= gallery.threshold_
         assert (1 + accepted.reshape(5, 6).mean(axis=1).sum()) / 6 <= 0.3
 
+    def test_a_rate_that_nobody_chose_follows_the_classes(
+        self, gallery, identity, tmp_path
+    ):
+        """6 held-out classes promise 1 / 7, 5 of them 1 / 6; 19 would .05."""
+        gallery.calibrate(X[HELD_OUT], LABELS[HELD_OUT], None)
+        assert gallery.false_accept_rate_ is None
+        assert gallery.calibration_["false_accept_rate"] == 1 / 7
+        gallery.save(tmp_path / "g.npz")
+        loaded = Gallery.load(tmp_path / "g.npz", identity)
+        loaded.enroll(X[24:30], LABELS[24:30])
+        assert loaded.calibration_["false_accept_rate"] == 1 / 6
+        expected = gallery.calibrate(X[30:60], LABELS[30:60], 1 / 6)
+        expected.enroll(X[24:30], LABELS[24:30])
+        assert loaded.threshold_ == expected.threshold_
+        assert expected.false_accept_rate_ == 1 / 6
+        many = [f"other {n}" for n in range(30)]
+        loaded.calibrate(X[30:60], many, None)
+        assert loaded.calibration_["false_accept_rate"] == 0.05
+
     def test_a_change_that_is_refused_changes_nothing(self, gallery):
         before = gallery.identify(X)
         with pytest.raises(ValueError, match="2 calibration classes"):

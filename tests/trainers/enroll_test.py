@@ -18,7 +18,7 @@ from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import enroll
 from trainers import identify
-from trainers.trained.galleries import promised_rate
+from trainers.trained.galleries import require_promise
 
 PARTS = divide_classes(f"c{number:02}" for number in range(40))
 TEST, HELD_OUT = PARTS["test"], PARTS["validation"]
@@ -77,11 +77,20 @@ def test_the_picture_has_the_scores_that_set_the_threshold(
 
 def test_one_calibration_class_is_named_in_the_singular(capsys):
     """One of two exchangeable classes: a half."""
-    assert promised_rate({"a"}, None) == 0.5
+    require_promise({"a"}, None)
     line = "1 class that is not enrolled can promise a false-accept rate of 0.5"
     assert capsys.readouterr().out.startswith(line)
     with pytest.raises(ValueError, match="0.5 with 1 calibration class. Take"):
-        promised_rate({"a"}, 0.1)
+        require_promise({"a"}, 0.1)
+
+
+def test_the_printed_rate_can_be_typed(capsys):
+    """1 / 3 is rounded up."""
+    require_promise({"a", "b"}, None)
+    words = capsys.readouterr().out.split()
+    rate = float(words[words.index("rate") + 2])
+    assert rate > 1 / 3
+    require_promise({"a", "b"}, rate)
 
 
 def test_adding_and_removing(gallery, colours, capsys):
@@ -98,6 +107,38 @@ def test_adding_and_removing(gallery, colours, capsys):
     assert after.keys() == before.keys()
     for name, array in before.items():
         np.testing.assert_array_equal(after[name], array)
+
+
+def test_a_rate_that_nobody_chose_follows_the_classes(
+    colours, tmp_path, capsys
+):
+    """From N calibration classes one is enrolled: 1 / N instead of 1 / (N + 1).
+
+    With more calibration classes, the rate of a gallery falls again.
+    """
+    path, count = tmp_path / "g.npz", len(HELD_OUT)
+    words = ["--gallery", path, colours / "photos"]
+    one = ["--split", "test", "--classes", TEST[0]]
+    run = ["--workdir", colours / "run"]
+    assert call(enroll, *run, *words, *one) == 0
+    assert rate_of(path) == pytest.approx(1 / (count + 1))
+    capsys.readouterr()
+    next_one = ["--split", "validation", "--classes", HELD_OUT[0]]
+    assert call(enroll, *words, *next_one) == 0
+    assert rate_of(path) == pytest.approx(1 / count)
+    assert f"{count - 1} classes that are not" in capsys.readouterr().out
+    many = write_colours(tmp_path / "many", 12, first=100)
+    gallery = ["--gallery", path]
+    assert call(enroll, *gallery, "--calibration", many) == 0
+    assert rate_of(path) == pytest.approx(1 / 13)
+    assert call(enroll, *gallery, "--false-accept-rate", 0.5) == 0
+    assert call(enroll, *gallery, "--calibration", many) == 0
+    assert rate_of(path) == 0.5
+
+
+def rate_of(path):
+    settings = json.loads(str(contents(path)["settings"]))
+    return settings["calibration"]["false_accept_rate"]
 
 
 def test_few_calibration_examples_cannot_check_inputs(
@@ -426,7 +467,7 @@ class TestRefused:
             ),
             (["--remove", TEST[0], "--class", "a"], "--class chooses among"),
             (["--score", "nearest_distance", photos], "uses the score"),
-            ([photos, "--split", "validation"], "is left"),
+            ([photos, "--split", "validation"], "none can set a threshold"),
             (
                 [photos / "c00", "--class", "unknown"],
                 "the class 'unknown' has the name of the answer for other "

@@ -8,6 +8,7 @@ from embeddings_tf import scoring
 from embeddings_tf.datasets.listed import listed
 from embeddings_tf.metrics.arrays import rounded_up
 from embeddings_tf.ops.counted import counted
+from embeddings_tf.scoring.open_set import DEFAULT_RATE
 from trainers.data.classes import FILE as CLASSES_FILE
 from trainers.data.data import Data
 from trainers.terminal.progress import counted_images
@@ -19,8 +20,6 @@ from trainers.trained.trained import Trained
 from trainers.trained.trained import embed_inputs
 from trainers.trained.trained import open_trained
 from trainers.workdirs.workdir import read_json
-
-RATE = 0.05
 
 
 def new_gallery(path: pathlib.Path, workdir: str, score: str):
@@ -75,29 +74,35 @@ def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:
 
 def calibration_inputs(
     trained: Trained, data: str | None, rate: float | None, enrolled: set[str]
-) -> tuple[Inputs, float]:
-    """Returns examples of other classes, and the rate that they can promise.
+) -> Inputs:
+    """Returns examples of other classes, which can promise the rate.
 
     Args:
         trained: The run of the gallery.
         data: A folder or data set; None: the validation classes of the run.
-        rate: Promised false-accept rate; None: 0.05, or the smallest that the
-            number of classes can promise, if it is higher.
+        rate: As in `require_promise`.
         enrolled: Names of the classes that the gallery will have.
 
     Raises:
         ValueError: As `held_out`, or if the classes cannot promise the rate.
     """
-    found = held_out(trained, data)
-    return found, promised_rate(set(found.labels) - enrolled, rate)
+    found = held_out(
+        trained,
+        data,
+        or_else=", or take --no-threshold each time that you enrol: then no "
+        "answer is 'unknown'",
+    )
+    require_promise(set(found.labels) - enrolled, rate)
+    return found
 
 
-def promised_rate(others: set[str], rate: float | None) -> float:
-    """Returns the false-accept rate that calibration classes promise.
+def require_promise(others: set[str], rate: float | None) -> None:
+    """Raises ValueError unless calibration classes can promise the rate.
 
     Args:
         others: Names of the calibration classes that are not enrolled.
-        rate: As in `calibration_inputs`.
+        rate: Promised false-accept rate; None: 0.05, or the smallest that the
+            number of classes can promise, which is printed if it is higher.
 
     Raises:
         ValueError: If the classes cannot promise the rate.
@@ -110,15 +115,14 @@ def promised_rate(others: set[str], rate: float | None) -> float:
         )
     smallest = 1 / (len(others) + 1)
     if rate is None:
-        rate = max(RATE, smallest)
-        if rate > RATE:
+        if smallest > DEFAULT_RATE:
             print(
-                f"{not_enrolled(len(others))} can promise a "
-                f"false-accept rate of {rate:.3g} or more; {RATE} needs "
-                f"{round(1 / RATE) - 1}.",
+                f"{not_enrolled(len(others))} can promise a false-accept rate "
+                f"of {rounded_up(smallest)} or more; {DEFAULT_RATE} needs "
+                f"{round(1 / DEFAULT_RATE) - 1}.",
                 flush=True,
             )
-    if rate < smallest * (1 - 1e-9):
+    elif rate < smallest * (1 - 1e-9):
         number = counted(
             len(others), "calibration class", "calibration classes"
         )
@@ -128,7 +132,6 @@ def promised_rate(others: set[str], rate: float | None) -> float:
             f"Take --false-accept-rate {rounded_up(smallest)}, --calibration "
             "with a folder of more classes, or --no-threshold"
         )
-    return rate
 
 
 def not_enrolled(count: int) -> str:
@@ -139,14 +142,19 @@ def not_enrolled(count: int) -> str:
 
 
 def calibrate(
-    trained: Trained, gallery, found: Inputs, rate: float, check_inputs: bool
+    trained: Trained,
+    gallery,
+    found: Inputs,
+    rate: float | None,
+    check_inputs: bool,
 ) -> None:
     """Sets the threshold of a gallery, and its check of inputs.
 
     Args:
         trained: The run of the gallery.
         gallery: The gallery.
-        found, rate: From `calibration_inputs`.
+        found: From `calibration_inputs`.
+        rate: As in `require_promise`.
         check_inputs: Whether the gallery checks that inputs look like the
             calibration examples.
     """
@@ -174,7 +182,11 @@ def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
 
 
 def held_out(
-    trained: Trained, data: str | None, *, processed: bool = True
+    trained: Trained,
+    data: str | None,
+    *,
+    processed: bool = True,
+    or_else: str = "",
 ) -> Inputs:
     """Returns examples of classes on which the model was not trained.
 
@@ -183,6 +195,7 @@ def held_out(
         data: A folder or data set; None: the validation classes of the run.
         processed: Whether examples are as the model takes them; False:
             recordings and images as they are, which computes nothing.
+        or_else: Another remedy for classes of the training, for the error.
 
     Raises:
         ValueError: If there are no classes, or classes of the training.
@@ -209,7 +222,7 @@ def held_out(
         raise ValueError(
             f"{what} has classes of the training, such as {both[0]!r}, which "
             "say nothing about other classes; name data of other classes with "
-            "--calibration"
+            f"--calibration{or_else}"
         )
     return found
 
