@@ -47,11 +47,18 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         from trainers.data.classes import require_same_classes
         from trainers.data.data import Data
         from trainers.training.checkpoint import load_best
+        from trainers.training.unfinished import unfinished
         from trainers.workdirs.fingerprint import evaluation_fingerprint
         from trainers.workdirs.same_data import require_unseen_test
 
         started = time.monotonic()
         print(f"Evaluating the best epoch of {path}.", flush=True)
+        if reached := unfinished(path, own.training.num_epochs):
+            print(
+                f"Its training has not ended: {reached}. The same train "
+                "command continues it.",
+                flush=True,
+            )
         module, data = evaluator(run), Data(run)
         section = "evaluation"
         if module is not evaluator(own):

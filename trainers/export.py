@@ -118,12 +118,14 @@ def export(
         from trainers.data.classes import FILE
         from trainers.data.recordings import serving_decoder
         from trainers.training.checkpoint import load_best
+        from trainers.training.unfinished import unfinished
         from trainers.workdirs.run_card import run_card
 
         check_label(label)
         models = folder.resolve().parent
         require_model_list(read_models_config(models), models)
         preprocessing = _preprocessing(path, run)
+        reached = unfinished(path, run.training.num_epochs)
         model, names = load_best(path), path / FILE
         enrolled = None
         if gallery is not None:
@@ -140,7 +142,7 @@ def export(
                 files={FILE: names.read_text("utf-8")}
                 if names.exists()
                 else None,
-                card=run_card(path, licence),
+                card=run_card(path, licence, reached),
             )
         pictures = [str(file) for file in sorted(path.glob("*.png"))]
     version_folder = pathlib.Path(written)
@@ -148,6 +150,11 @@ def export(
         version_folder.parent, int(version_folder.name), label
     )
     _print_end(written, labels, pictures)
+    if reached:
+        print(
+            f"The training of {workdir} has not ended: {reached}. The export "
+            "has its best epoch so far."
+        )
     return written
 
 

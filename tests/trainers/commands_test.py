@@ -29,6 +29,7 @@ from trainers.data.examples import examples_of_folds
 from trainers.evaluators import n_digit_few_shot
 from trainers.evaluators import retrieval
 from trainers.training import checkpoint
+from trainers.training.training_state import MEMBER
 from trainers.workdirs import workdir as workdirs
 from tuning import search
 
@@ -193,10 +194,34 @@ def test_a_finished_run_keeps_its_commit(run, tmp_path):
     assert results["training"]["commit"] == "of its training"
 
 
+def test_an_unfinished_training_is_said_to_be_one(run, tmp_path, capsys):
+    """`evaluate` and `export` take the best of the epochs that there are."""
+    path = run / "checkpoints" / "latest.keras"
+    changed = tmp_path / "latest.keras"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == MEMBER:
+                state = json.loads(content)
+                assert state["epoch"] == 2 and state["finished"]
+                content = json.dumps(state | {"finished": "", "epoch": 1})
+            new.writestr(name, content)
+    shutil.copy(changed, path)
+    capsys.readouterr()
+    assert evaluate.main(["--workdir", str(run)]) == 0
+    assert "has not ended: epoch 1 of 2." in capsys.readouterr().out
+    words = ["--workdir", str(run), "--directory", str(tmp_path / "m")]
+    assert export.main(words) == 0
+    assert "has not ended: epoch 1 of 2." in capsys.readouterr().out
+    card = (tmp_path / "m" / "1" / "model_card.md").read_text()
+    assert "| training_has_not_ended | epoch 1 of 2 |" in card
+
+
 def test_evaluate_and_export(run, tmp_path, capsys):
     capsys.readouterr()
     assert evaluate.main(["--workdir", str(run)]) == 0
-    assert capsys.readouterr().err == ""
+    said = capsys.readouterr()
+    assert said.err == "" and "has not ended" not in said.out
     results = json.loads((run / "results.json").read_text())
     evaluation = results["evaluation"]
     assert results["training"]["epochs"] == 2, "training results are kept"

@@ -220,6 +220,8 @@ def measure(
                 measured.append(episode)
                 progress.advance()
             cell, *curves = measure_episodes(measured)
+            cell["classes"] = split.num_classes
+            cell["supports"] = task.num_support
             if condition == CONDITIONS[0]:
                 of_task = confusion(split, condition, task, measured)
                 confusions = confusions or of_task
@@ -282,10 +284,26 @@ def summary(results: dict) -> str:
                     for c in cells
                 )
             )
+    lines += _about_the_task([results[s][CONDITIONS[0]] for s in splits], width)
     for split in splits:
         lines += promises.lines_of_trust(split, results[split][CONDITIONS[0]])
     lines += unknown_classes.lines(results.get("unknown_classes", {}))
     return "\n".join(lines)
+
+
+def _about_the_task(cells: list[dict], width: int) -> list[str]:
+    """Rows without which an accuracy says little; files of before lack them."""
+    if not all("classes" in cell for cell in cells):
+        return []
+    rows = {
+        "by chance": [f"{100 / cell['classes']:.1f}" for cell in cells],
+        "classes": [cell["classes"] for cell in cells],
+        "supports a class": [cell["supports"] for cell in cells],
+    }
+    return [
+        f"{name:<17}" + "".join(f"{value:>{width - 7}}       " for value in row)
+        for name, row in rows.items()
+    ]
 
 
 def _rows_per_class(labels, count: int, num_classes) -> np.ndarray:

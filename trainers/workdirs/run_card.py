@@ -14,7 +14,9 @@ _FROM_TRAINING = ("commit", "epochs", "best_epoch", "monitor", "best_value")
 _FILES = (".py", ".keras", ".h5", ".npz", ".csv", ".txt")
 
 
-def run_card(path: pathlib.Path, licence: str | None) -> dict:
+def run_card(
+    path: pathlib.Path, licence: str | None, reached: str = ""
+) -> dict:
     """Returns data, recipe, metrics and licence for `export_saved_model`.
 
     Folders of this machine are left out: of a path, only the last part is
@@ -25,6 +27,7 @@ def run_card(path: pathlib.Path, licence: str | None) -> dict:
     Args:
         path: The workdir.
         licence: Licence of the model, or None.
+        reached: How far a training is that has not ended, or "".
     """
     recipe, run = run_of_workdir(path)
     results = read_results(path)
@@ -39,6 +42,7 @@ def run_card(path: pathlib.Path, licence: str | None) -> dict:
         "recipe": {
             "name": without_folders(recipe),
             **{k: training[k] for k in _FROM_TRAINING if k in training},
+            **({"training_has_not_ended": reached} if reached else {}),
             "config": _config(recipe_fields(run)),
             **({"evaluation": without_folders(evaluation)} if metrics else {}),
         },

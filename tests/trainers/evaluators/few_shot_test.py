@@ -251,6 +251,13 @@ def test_features_have_nothing_to_occlude(monkeypatch):
     assert found["test_seen"]["clean"]["accuracy"] > 0.9
     text = few_shot.summary(found)
     assert "clean" in text and "corrupt" not in text
+    rows = [line.split() for line in text.splitlines()]
+    num_classes = run.evaluation.num_classes[0]
+    assert ["classes", str(num_classes)] in [row[:2] for row in rows]
+    chance = f"{100 / num_classes:.1f}"
+    assert ["by", "chance", chance] in [row[:3] for row in rows]
+    supports = ["supports", "a", "class", str(run.evaluation.num_support)]
+    assert supports in [row[:4] for row in rows]
     assert set(figures) == {"confusion", "embedding", "evaluation"}
     assert all(isinstance(figure, Figure) for figure in figures.values())
 
