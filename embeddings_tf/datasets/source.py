@@ -124,5 +124,6 @@ def _divided(source, split, divide, seed):
         other = DIVISIONS[DIVISIONS.index(divide) - 1]
         raise ValueError(
             f"{source.place} has no splits of its own, and {error} Add splits, "
-            f"divide {other} instead, or read the split all."
+            f"divide {other} instead (in commands with a goal: --split "
+            f"{other}), or read the split all."
         ) from error

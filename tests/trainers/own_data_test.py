@@ -377,7 +377,7 @@ def one_small_class(folder):
         (
             lambda folder: [shutil.rmtree(folder / n) for n in "abc"],
             (),
-            "5 classes cannot be divided.* divide examples instead",
+            "5 classes cannot be divided.* divide examples instead.*--split",
         ),
         (
             lambda folder: (folder / "b" / "1.png").unlink(),

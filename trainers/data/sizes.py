@@ -26,8 +26,8 @@ class Sizes:
             return []
         return [
             f"{len(rows)} of {len(self.shapes)} images have another size than "
-            f"the first, such as {self._text(rows[0])}. With --goal, --check "
-            "tells whether a goal resizes them"
+            f"the first, such as {self._text(rows[0])}. A goal resizes them, "
+            "unless the 100 that it looks at have one size"
         ]
 
     def _first(self) -> int:

@@ -5,6 +5,7 @@ import pathlib
 import shlex
 from typing import NamedTuple
 
+from embeddings_tf.datasets.own_data import has_own_splits
 from trainers.config.run import Run
 from trainers.config.run_checks import check_run
 from trainers.config.run_checks import require_effect
@@ -22,6 +23,8 @@ from trainers.workdirs.workdir import write_atomically
 
 # Fields that only methods with Gaussians have.
 OF_GAUSSIANS = "encoder.initial_variance="
+# With fewer classes in training, a closed set may be what is wanted.
+FEW_CLASSES = 10
 
 
 class Planned(NamedTuple):
@@ -145,8 +148,26 @@ def _summary(config: dict, data: DataSummary) -> str:
             f"  batches    {config['batches']['name']}, "
             + ", ".join(f"{k}={v}" for k, v in batches.items()),
             f"  evaluation {config['evaluation']['name']}",
+            *_advice(config, len(data.counts["train"])),
         ]
     )
+
+
+def _advice(config: dict, num_classes: int) -> list[str]:
+    """What else to try if the division leaves few classes for training."""
+    is_divided = (
+        config.get("division", {}).get("by") == "classes"
+        and not has_own_splits(config["dataset"])
+        and config["batches"]["name"] != "factor_batches"
+    )
+    if not is_divided or num_classes >= FEW_CLASSES:
+        return []
+    return [
+        f"  advice     {num_classes} training classes are few for learning to "
+        "tell new classes apart.",
+        "             If your classes never change, start again with --split "
+        "examples.",
+    ]
 
 
 def _text(config: dict, words: list[str]) -> str:

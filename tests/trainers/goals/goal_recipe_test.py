@@ -291,3 +291,21 @@ def test_a_link_without_target_is_no_recipe_of_ours(tmp_path):
         raise KeyError
     found = [path.name for path in (tmp_path / "run").iterdir()]
     assert found == [".lock"]
+
+
+@pytest.mark.parametrize(
+    ("num_classes", "words", "is_advised"),
+    [(8, (), True), (8, ("--split", "examples"), False), (20, (), False)],
+)
+def test_few_training_classes_are_said_to_be_few(
+    num_classes, words, is_advised, tmp_path, capsys
+):
+    """Of 8 classes, 4 are left for training; of 20, 12."""
+    labels = np.repeat(np.arange(num_classes), 8)
+    x = RNG.normal(size=(len(labels), 3)).astype("float32")
+    np.savez(tmp_path / "few.npz", x=x, labels=labels)
+    dataset = f"arrays:{tmp_path / 'few.npz'}"
+    command = [dataset, "--goal", "retrieve", "--check", *words]
+    assert call(train, *command) == 0
+    advice = "4 training classes are few"
+    assert (advice in capsys.readouterr().out) == is_advised
