@@ -127,6 +127,8 @@ def _print_lines(columns: dict, threshold: float | None) -> None:
     for row, typical_row in zip(rows, typical, strict=False):
         name, answer, best, probability, score, accepted, *_ = row
         decision = "accepted" if accepted else f"rejected, nearest is {best}"
+        if threshold is None and accepted:
+            decision = "not tested, the nearest class"
         if not typical_row:
             decision = "rejected, the input is not typical"
         print(

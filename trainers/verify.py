@@ -145,7 +145,7 @@ def verify(arguments: argparse.Namespace) -> None:
     _draw(columns, scores, is_same, trained.workdir)
     print(
         f"Next: {command_names.shell_command('trainers.enroll')} --workdir "
-        f"{shlex.quote(arguments.workdir)} --gallery FILE.npz FOLDER"
+        f"{shlex.quote(arguments.workdir)} --gallery FILE.npz DATA"
     )
 
 

@@ -99,6 +99,21 @@ def test_printed_scores_tell_the_decision(threshold, expected, capsys):
     assert line.split()[3:5] == expected
 
 
+def test_without_a_threshold_nothing_is_tested(capsys):
+    columns = {
+        "path": ["a.png"],
+        "answer": np.array(["b"]),
+        "class": np.array(["b"]),
+        "probability": np.array([0.5]),
+        "score": np.array([-26.0]),
+        "accepted": np.array([True]),
+    }
+    identify._print_lines(columns, None)
+    assert capsys.readouterr().out.endswith(
+        "none  not tested, the nearest class\n"
+    )
+
+
 def test_who_counts_in_which_rate(gallery, colours, tmp_path, capsys):
     """All classes: 20 trained, 10 for calibration, 4 enrolled of the rest."""
     capsys.readouterr()

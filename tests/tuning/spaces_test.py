@@ -30,6 +30,7 @@ RECIPES = {
     "omniglot_episodes": "omniglot_5_shot_dim_2_stochastic_prototypes",
     "retrieval": "omniglot_retrieval_lifted_structure",
     "stochastic_prototypes": "n_digit_2_dim_2_stochastic_prototypes",
+    "supports": "n_digit_2_dim_2_stochastic_prototypes",
     "verification": "spoken_digit_learned_distance",
     "voxceleb": "voxceleb_learned_distance",
 }
@@ -89,6 +90,12 @@ def test_values_reach_the_fields_that_depend_on_them():
     for values, run in draw("omniglot_encoder", 20):
         for name in ("num_filters", "uniform_biases"):
             assert run.encoder.arguments[name] == values[f"encoder.{name}"]
+    for recipe in ("stochastic_prototypes", "prototypical"):
+        for values, run in draw("supports", 10, f"n_digit_2_dim_2_{recipe}"):
+            assert {
+                run.batches.arguments["num_support"],
+                run.method.arguments["num_support"],
+            } == {values["num_support"]}
     for values, run in draw("an4", 40):
         objective = run.method.arguments
         auxiliary = values["objective.auxiliary"]

@@ -121,7 +121,8 @@ def check(run, data) -> None:
             except ValueError as error:
                 raise ValueError(
                     "config.evaluation does not fit the split "
-                    f"{split!r}: {error}"
+                    f"{split!r}: {error} Set config.evaluation.num_support "
+                    "and num_query"
                 ) from error
 
 

@@ -86,7 +86,8 @@ def check(run, data) -> None:
             )
         except ValueError as error:
             raise ValueError(
-                f"config.evaluation does not fit the split {split!r}: {error}"
+                f"config.evaluation does not fit the split {split!r}: {error} "
+                "Set config.evaluation.num_support and num_query"
             ) from error
 
 
