@@ -109,9 +109,9 @@ def published_differences(
         ours.over != "runs" or ours.count < 2 for ours in differences.values()
     )
     text = (
-        f"{len(run)} of {len(cells)} cells run: higher in {positive}, with "
-        f"certainty in {sure}, in {len(run) - len(short)} by at least "
-        "the published difference"
+        f"{len(run)} of {len(cells)} cells run: higher in {positive}; "
+        f"statistically certain in {sure}; by at least the published "
+        f"difference in {len(run) - len(short)}"
     )
     named = differences
     if not names_all:

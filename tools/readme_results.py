@@ -31,6 +31,7 @@ from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
 from tools.paired_difference import rounded
 from tools.paired_episodes import mean_of_runs
+from tools.reproduced_verdicts import NOT_IN_PAPER
 
 PAGE = ROOT / "README.md"
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
@@ -95,7 +96,13 @@ def claims() -> str:
     held, others, one_seed = {}, collections.Counter(), 0
     for link, method in PAPERS.items():
         of_paper = text.partition(f"({link})")[2].partition("end -->")[0]
-        verdicts = re.findall(r"(?m)^\| [^|]+ \| \*\*([^*]+)\*\*", of_paper)
+        verdicts = [
+            verdict
+            for verdict in re.findall(
+                r"(?m)^\| [^|]+ \| \*\*([^*]+)\*\*", of_paper
+            )
+            if not verdict.startswith(NOT_IN_PAPER)
+        ]
         kinds = [verdict.partition(",")[0] for verdict in verdicts]
         held[method] = kinds.count("reproduced")
         others.update(kinds)

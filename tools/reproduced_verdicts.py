@@ -9,6 +9,8 @@ from tools.paired_difference import PairedDifference
 RESULTS = ROOT / "benchmarks" / "results"
 NOT_ATTEMPTED, NO_EXPERIMENT = "not attempted", "no experiment"
 NO_VERDICT = "run, without a verdict"
+# Before the verdict on an experiment of ours, which is no claim of a paper.
+NOT_IN_PAPER = "not in the paper: "
 NO_DATA = "the data was not available"
 JUDGED = ", our judgement"
 # Verdicts that are computed, or said by us where a rule cannot say them.

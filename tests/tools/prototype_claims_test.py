@@ -18,6 +18,7 @@ from tools import samplers_study
 from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
 from tools.paired_difference import of_differences
+from tools.reproduced_verdicts import NOT_IN_PAPER
 
 
 @pytest.mark.parametrize(
@@ -94,8 +95,8 @@ def test_differences_beside_published_ones():
     evidence, verdict = claims.published_differences(cells)
     assert verdict == "in part, one seed"  # b has no test
     assert evidence.startswith(
-        "3 of 4 cells run: higher in 3, with certainty in 1, in 2 by at "
-        "least the published difference; "
+        "3 of 4 cells run: higher in 3; statistically certain in 1; by at "
+        "least the published difference in 2; "
     )
     text = f"a +3.0 ± 0.0 (.{round(1000 * p):03d}), b +1.0, c +4.0 ± 5.0"
     assert text in evidence
@@ -103,7 +104,7 @@ def test_differences_beside_published_ones():
     cells["e"] = of_differences([-2.0]), 1.0
     evidence, _ = claims.published_differences(cells, names_all=False)
     assert evidence.endswith(
-        "in 2 by at least the published difference; not higher; points, "
+        "by at least the published difference in 2; not higher; points, "
         "standard error and p: e -2.0"
     )
 
@@ -150,18 +151,19 @@ def test_one_sample_beside_the_best_of_the_naive_sampler():
     characters, numbers = sampler_verdicts(naive, {})
     assert characters[2] == "reproduced"
     # Of four cells of numbers, the two of the default variance were run.
-    assert numbers[2] == "in part"
+    assert numbers[2] == "not in the paper: in part"
     # Differences of 10 and 10.1 points: mean and standard error.
     p = stats.ttest_1samp([10.0, 10.1], 0).pvalue
     assert p < 0.05
     cell = (
-        f"minus naive, 100 samples (70.0): +10.1 ± 0.1 (.{round(1000 * p):03d})"
+        "one intersection sample minus 100 of naive (70.0 %): +10.1 ± 0.1 "
+        f"(.{round(1000 * p):03d})"
     )
     assert f"seen numbers, {cell}" in numbers[1]
     assert f"20 classes of characters, {cell}" in characters[1]
 
     def numbers_verdict(naive, small):
-        return sampler_verdicts(naive, small)[1][2]
+        return sampler_verdicts(naive, small)[1][2].removeprefix(NOT_IN_PAPER)
 
     small = {100: (0.75, 0.752)}
     expected = "in part"
@@ -173,14 +175,14 @@ def test_one_sample_beside_the_best_of_the_naive_sampler():
     assert sampler_verdicts(fewer, {})[0][2] == "in part", "20 are not many"
     # Differences of 1 and 9.2 points are no evidence, but all are above 0.
     unsure = {5: (0.79, 0.71)}
-    for claim in sampler_verdicts(unsure, unsure):
-        assert claim[2] == "in the same direction"
+    verdicts = [found[2] for found in sampler_verdicts(unsure, unsure)]
+    of_both = "in the same direction", f"{NOT_IN_PAPER}in the same direction"
+    assert tuple(verdicts) == of_both
     above = {5: (0.9, 0.901)}
-    for claim in sampler_verdicts(above, above):
-        assert claim[2] == "not reproduced"
-    assert {found[2] for found in prototype_claims.sampler_claims({})} == {
-        "not run"
-    }
+    verdicts = [found[2] for found in sampler_verdicts(above, above)]
+    assert verdicts == ["not reproduced", f"{NOT_IN_PAPER}not reproduced"]
+    verdicts = [found[2] for found in prototype_claims.sampler_claims({})]
+    assert verdicts == ["not run", f"{NOT_IN_PAPER}not run"]
 
 
 def test_colour_and_orientation():
