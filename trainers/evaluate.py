@@ -95,6 +95,11 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         f"Next: {command_names.shell_command('trainers.export')} --workdir "
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
+    if run.evaluation.name == "few_shot":
+        print(
+            f"Or: {command_names.shell_command('trainers.enroll')} DATA "
+            f"--workdir {shlex.quote(str(workdir))} --gallery FILE.npz"
+        )
     return results
 
 
