@@ -16,6 +16,7 @@ from trainers.workdirs.workdir import PLACE_FIELDS
 from trainers.workdirs.workdir import read_results
 from trainers.workdirs.workdir import update_results
 from trainers.workdirs.workdir import write_atomically
+from tuning.trial_files import CURE
 from tuning.trial_files import objective_value
 
 TRAINING = ("best_epoch", "epochs", "steps", "seconds")
@@ -42,46 +43,58 @@ def rows(oracle) -> list[dict]:
     Raises:
         ValueError: If the results of a trial are missing or damaged.
     """
-    found, names = [], names_in(oracle)
-    for trial_id in oracle.start_order:
-        if trial_id not in oracle.end_order:
-            continue
-        trial = oracle.trials[trial_id]
-        results = _results(oracle, trial)
-        values = trial.hyperparameters.values  # in any order from a worker
-        row = {
-            "trial": trial_id,
-            "values": {name: values[name] for name in names if name in values},
-        }
-        if trial.status == TrialStatus.COMPLETED:
-            training = results["training"]
-            row |= {
-                "status": "completed",
-                "objective": objective_value(training, oracle.objective.name),
-                **{name: training[name] for name in (*TRAINING, *MADE_BY)},
-            }
-            # Older trials lack fingerprints of their data.
-            row |= {
-                name: results[name] for name in FINGERPRINTS if name in results
-            }
-        else:
-            row |= results["failure"]
-        found.append(row)
-    return found
+    names = names_in(oracle)
+    return [
+        _row(oracle, oracle.trials[trial_id], names)
+        for trial_id in oracle.start_order
+        if trial_id in oracle.end_order
+    ]
 
 
-def _results(oracle, trial) -> dict:
-    folder = oracle.folder(trial.trial_id)
-    results = read_results(folder)
+def _row(oracle, trial, names: list[str]) -> dict:
+    """Returns the row of a trial, with the values of these names."""
+    values = trial.hyperparameters.values  # in any order from a worker
+    row = {
+        "trial": trial.trial_id,
+        "values": {name: values[name] for name in names if name in values},
+    }
     is_completed = trial.status == TrialStatus.COMPLETED
     section = "training" if is_completed else "failure"
+    file = oracle.folder(trial.trial_id) / "results.json"
+    results = read_results(file.parent)
     if not isinstance(results.get(section), dict):
         raise ValueError(
-            f"{folder / 'results.json'} is missing or damaged (it has no "
-            f"{section}); put it back as it was, or start the search anew in "
-            "another --workdir"
+            f"{file} is missing or damaged (it has no {section}); {CURE}"
         )
-    return results
+    try:
+        if is_completed:
+            return row | _training(results, oracle.objective.name)
+        return row | _failure(results["failure"])
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{file} is damaged ({type(error).__name__}: {error}); {CURE}"
+        ) from error
+
+
+def _training(results: dict, objective: str) -> dict:
+    """Returns the columns of a completed trial."""
+    training = results["training"]
+    return {
+        "status": "completed",
+        "objective": float(objective_value(training, objective)),
+        **{name: training[name] for name in (*TRAINING, *MADE_BY)},
+        "seconds": float(training["seconds"]),
+        # Older trials lack fingerprints of their data.
+        **{name: results[name] for name in FINGERPRINTS if name in results},
+    }
+
+
+def _failure(failure: dict) -> dict:
+    """Returns the columns of another trial, with its status and message."""
+    for name in ("status", "message"):
+        if not isinstance(failure[name], str):
+            raise TypeError(f"{name} is {failure[name]!r}")
+    return failure
 
 
 def best(table: list[dict], direction: str) -> dict | None:

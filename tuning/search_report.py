@@ -19,7 +19,7 @@ class SearchReport:
         self.path, self.asked, self.tuner = path, asked, tuner
         self.out = sys.stdout
         self.started = time.monotonic()
-        self.seconds_before = read_results(path).get("seconds", 0.0)
+        self.seconds_before = _seconds_before(path)
         report.rows(tuner.oracle)  # reports damaged files before any trial
         self.shown = len(tuner.oracle.end_order)
         if tuner.oracle.start_order:
@@ -64,6 +64,18 @@ class SearchReport:
                 + time_left([seconds / self.shown] * self.shown, total)
             )
         return results
+
+
+def _seconds_before(path: pathlib.Path) -> float:
+    """Returns how long a search has run; 0 if it is new."""
+    seconds = read_results(path).get("seconds", 0.0)
+    if not isinstance(seconds, int | float):
+        raise ValueError(
+            f"{path / 'results.json'} is damaged (seconds={seconds!r} is not a "
+            "number); move it away and start the same command again, which "
+            "writes it from the trials"
+        )
+    return seconds
 
 
 def save_trials_picture(path: pathlib.Path, results: dict) -> None:

@@ -5,6 +5,9 @@ import re
 
 from trainers.workdirs import workdir as workdirs
 
+# How to go on with a search whose file is damaged.
+CURE = "put it back as it was, or start the search anew in another --workdir"
+
 
 def objective_value(training: dict, name: str) -> float:
     """Returns a logged number in the epoch of a run's best checkpoint."""

@@ -8,6 +8,7 @@ import time
 
 import keras
 import keras_tuner
+from keras_tuner.engine.trial import Trial
 from keras_tuner.engine.trial import TrialStatus
 from keras_tuner.oracles import RandomSearchOracle
 
@@ -16,6 +17,7 @@ from trainers.fit import fit
 from trainers.workdirs import workdir as workdirs
 from trainers.workdirs.same_data import OtherDataError
 from tuning.require_unchanged import require_unchanged
+from tuning.trial_files import CURE
 from tuning.trial_files import objective_value
 from tuning.trial_files import record_failure
 from tuning.trial_files import write_hparams
@@ -114,45 +116,63 @@ class Oracle(RandomSearchOracle):
         path = compat.oracle_file(self)
         if not path.exists():
             return
-        cure = (
-            "put it back as it was, or start the search anew in another "
-            "--workdir"
-        )
-        state = workdirs.read_json(path, cure)
-        damaged = f"{path} is damaged (it lacks {{}}); {cure}"
-        for field in self.get_state():
-            if field not in state:
-                raise ValueError(damaged.format(field))
-        for trial_id in state["start_order"]:
-            self._check_trial(trial_id, cure)
-        space = self.hyperparameters.get_config()["space"]
-        if state["hyperparameters"]["space"] != json.loads(json.dumps(space)):
+        state = workdirs.read_json(path, CURE)
+        _require_fields(path, state, self.get_state())
+        with _naming_damage(path):
+            for order in ("start_order", "end_order"):
+                if not all(isinstance(name, str) for name in state[order]):
+                    raise TypeError(f"{order}={state[order]!r}")
+            space = state["hyperparameters"]["space"]
+        # keras-tuner would look for the trials by a pattern, and misread a
+        # folder whose name contains [ ]. A kill between two files may also
+        # leave a trial that has not started.
+        self.trials = {
+            name: self._read_trial(name) for name in state["start_order"]
+        }
+        own = self.hyperparameters.get_config()["space"]
+        if space != json.loads(json.dumps(own)):
             raise ValueError(
                 f"{path.parent} contains a search of another space; choose "
                 "another --workdir, or restore the space as it was"
             )
-        super().reload()
-        # A kill between two files may leave a trial that has not started.
-        self.trials = {name: self.trials[name] for name in self.start_order}
-        # keras-tuner would give them to any worker, even if theirs still runs.
-        compat.forget_retries(self)
-        self.ongoing_trials = {
-            tuner_id: self.trials[trial_id]
-            for tuner_id, trial_id in state["ongoing_trials"].items()
-            if trial_id not in self.end_order
-        }
+        with _naming_damage(path):
+            self.set_state(state)
+            # keras-tuner would give them to any worker, even if theirs still
+            # runs.
+            compat.forget_retries(self)
+            self.ongoing_trials = {
+                tuner_id: self.trials[trial_id]
+                for tuner_id, trial_id in state["ongoing_trials"].items()
+                if trial_id not in self.end_order
+            }
 
-    def _check_trial(self, trial_id: str, cure: str) -> None:
+    def _read_trial(self, trial_id: str) -> Trial:
         """Raises ValueError if the file of a trial is missing or damaged."""
         file = self.folder(trial_id) / "trial.json"
         if not file.exists():
-            raise ValueError(f"{file} is missing; {cure}")
-        trial = workdirs.read_json(file, cure)
-        for field in _TRIAL:
-            if field not in trial:
-                raise ValueError(
-                    f"{file} is damaged (it lacks {field}); {cure}"
-                )
+            raise ValueError(f"{file} is missing; {CURE}")
+        state = workdirs.read_json(file, CURE)
+        _require_fields(file, state, _TRIAL)
+        with _naming_damage(file):
+            return Trial.from_state(state)
+
+
+def _require_fields(file: pathlib.Path, state: dict, fields) -> None:
+    """Raises ValueError if the state in a file lacks a field."""
+    for field in fields:
+        if field not in state:
+            raise ValueError(f"{file} is damaged (it lacks {field}); {CURE}")
+
+
+@contextlib.contextmanager
+def _naming_damage(file: pathlib.Path):
+    """Converts errors about values of a wrong type to a clear message."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{file} is damaged ({type(error).__name__}: {error}); {CURE}"
+        ) from error
 
 
 class OpenSpaceError(ValueError):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import types
 
 import keras_tuner
 import pytest
@@ -10,6 +11,7 @@ from trainers.config import load_recipe
 from trainers.workdirs import workdir
 from trainers.workdirs.workdir import open_workdir
 from tuning import report
+from tuning import search_report
 from tuning import tuner
 from tuning.local_workers import MAX_KILLS
 from tuning.local_workers import LocalWorkers
@@ -54,6 +56,17 @@ def test_a_worker_that_comes_back_gets_its_trial_again(tmp_path):
     assert oracle.create_trial("b").trial_id == other.trial_id
     assert oracle.create_trial("a").trial_id == first.trial_id
     assert list(oracle.ongoing_trials) == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["d[m]", "d*", "d?"])
+def test_a_search_in_a_folder_that_looks_like_a_pattern_goes_on(name, tmp_path):
+    """The folder `dm`, which each pattern matches, has another search."""
+    for values, folder in (((7,), "dm"), ((1, 2, 3), name)):
+        oracle = make_oracle(tmp_path / folder, values=values)
+        end(oracle, oracle.create_trial("a"))
+    again = make_oracle(tmp_path / name, values=(1, 2, 3))
+    assert drawn(again) == drawn(oracle)
+    assert drawn(again)["0"]["x"] != 7
 
 
 def test_a_trial_without_a_worker_is_taken_over(tmp_path, monkeypatch):
@@ -219,6 +232,99 @@ def test_damaged_files_are_named(name, content, tmp_path):
     if "trial_0" in name:
         with pytest.raises(ValueError, match="trial.json is missing"):
             make_oracle(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("oracle.json", "ongoing_trials", None),
+        ("oracle.json", "start_order", 3),
+        ("oracle.json", "start_order", [0]),
+        ("oracle.json", "end_order", 3),
+        ("oracle.json", "run_times", "x"),
+        ("oracle.json", "hyperparameters", None),
+        ("oracle.json", "display", None),
+        ("trial_0/trial.json", "hyperparameters", None),
+        ("trial_0/trial.json", "hyperparameters", {"space": 3}),
+        ("trial_0/trial.json", "metrics", "x"),
+    ],
+)
+def test_files_with_values_of_another_type_are_named(
+    name, field, value, tmp_path
+):
+    oracle = make_oracle(tmp_path)
+    ended_trial(oracle)
+    file = tmp_path / "trials" / name
+    state = json.loads(file.read_text())
+    file.write_text(json.dumps({**state, field: value}))
+    message = f"{name} is damaged .*another --workdir"
+    with pytest.raises(ValueError, match=message):
+        make_oracle(tmp_path)
+
+
+TRAINING = {
+    "best_epoch": 1,
+    "epochs": 1,
+    "steps": 3,
+    "seconds": 1.5,
+    "commit": "abc",
+    "processor": "p",
+    "cores": 1,
+    "history": [{"epoch": 1, "score": 0.5}],
+}
+
+
+def test_the_row_of_a_trial(tmp_path):
+    oracle = make_oracle(tmp_path)
+    ended_trial(oracle)
+    folder = oracle.folder(oracle.end_order[0])
+    workdir.write_json(folder / "results.json", {"training": TRAINING})
+    (row,) = report.rows(oracle)
+    assert (row["status"], row["objective"]) == ("completed", 0.5)
+    assert row["seconds"] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("history", None),
+        ("history", []),
+        ("history", [{"epoch": 1}]),
+        ("history", [{"epoch": 1, "score": "x"}]),
+        ("best_epoch", None),
+        ("best_epoch", "x"),
+        ("seconds", "x"),
+        ("cores", None),
+    ],
+)
+def test_results_with_values_of_another_type_are_named(field, value, tmp_path):
+    oracle = make_oracle(tmp_path)
+    ended_trial(oracle)
+    folder = oracle.folder(oracle.end_order[0])
+    damaged = {**TRAINING, field: value}
+    if value is None:
+        del damaged[field]
+    workdir.write_json(folder / "results.json", {"training": damaged})
+    with pytest.raises(ValueError, match="results.json is .*another --workdir"):
+        report.rows(oracle)
+
+
+@pytest.mark.parametrize("failure", [{}, {"status": "failed"}, {"status": 3}])
+def test_a_failure_without_its_reason_is_named(failure, tmp_path):
+    oracle = make_oracle(tmp_path)
+    end(oracle, oracle.create_trial("a"))
+    folder = oracle.folder(oracle.end_order[0])
+    workdir.write_json(folder / "results.json", {"failure": failure})
+    with pytest.raises(ValueError, match="results.json is .*another --workdir"):
+        report.rows(oracle)
+
+
+def test_the_time_of_a_search_is_a_number(tmp_path):
+    oracle = make_oracle(tmp_path)
+    workdir.write_json(tmp_path / "results.json", {"seconds": "x"})
+    searching = types.SimpleNamespace(oracle=oracle)
+    with pytest.raises(ValueError, match="results.json is damaged .*'x'"):
+        search_report.SearchReport(tmp_path, {}, searching)
 
 
 @pytest.mark.parametrize("content", [None, "{}", '{"training": 3}', "{"])
