@@ -14,6 +14,8 @@ from keras_tuner.oracles import RandomSearchOracle
 
 from embeddings_tf import compat
 from trainers.fit import fit
+from trainers.terminal.machine_fault import machine_fault
+from trainers.terminal.quiet import several_trainings
 from trainers.workdirs import workdir as workdirs
 from trainers.workdirs.same_data import OtherDataError
 from tuning.require_unchanged import require_unchanged
@@ -179,6 +181,15 @@ class OpenSpaceError(ValueError):
     """The space has a name that only some values of others bring about."""
 
 
+# Errors that other values would not avoid: they end the search.
+NOT_OF_THE_VALUES = (
+    OSError,
+    OpenSpaceError,
+    OtherDataError,
+    workdirs.DamagedError,
+)
+
+
 class Tuner(keras_tuner.Tuner):
     """Trains a recipe once per trial, each time in a separate workdir.
 
@@ -234,7 +245,7 @@ class Tuner(keras_tuner.Tuner):
                 again.
             ValueError: If the space draws a value only for some values of
                 others, without saying so. If an interrupted trial started on
-                other data.
+                other data, or its files are damaged.
         """
         while True:
             trial = self._ask("create_trial", self.tuner_id)
@@ -243,19 +254,26 @@ class Tuner(keras_tuner.Tuner):
             if trial.status == TrialStatus.IDLE:
                 time.sleep(POLL_SECONDS)
                 continue
-            try:
-                value = self.run_trial(trial)
-            except (OSError, OpenSpaceError, OtherDataError):
-                raise
-            except Exception as error:
-                record_failure(self._folder(trial), error)
-                trial.status = TrialStatus.FAILED
-            else:
-                name = self.oracle.objective.name
-                self._ask("update_trial", trial.trial_id, {name: value})
-                trial.status = TrialStatus.COMPLETED
+            self._run(trial)
             self._ask("end_trial", trial)
             on_trial_end()
+
+    def _run(self, trial) -> None:
+        """Runs a trial, and sets its status."""
+        try:
+            with several_trainings():
+                value = self.run_trial(trial)
+        except NOT_OF_THE_VALUES:
+            raise
+        except Exception as error:
+            if machine_fault(str(error)) is not None:
+                raise  # TensorFlow's errors are no OSError
+            record_failure(self._folder(trial), error)
+            trial.status = TrialStatus.FAILED
+        else:
+            name = self.oracle.objective.name
+            self._ask("update_trial", trial.trial_id, {name: value})
+            trial.status = TrialStatus.COMPLETED
 
     def _folder(self, trial) -> pathlib.Path:
         return pathlib.Path(self.get_trial_dir(trial.trial_id))

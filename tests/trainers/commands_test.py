@@ -604,7 +604,7 @@ def test_two_bad_states_are_named_at_the_start(run, capsys):
     assert train.main([*map(str, tiny(train, run))]) == 1
     err = capsys.readouterr().err.splitlines()
     assert err[-1].startswith("error: no checkpoint in")
-    assert "remove the workdir" in err[-1]
+    assert "remove this folder to train from the start" in err[-1]
     assert all(line.startswith("warning: ") for line in err[:-1])
 
 

@@ -6,8 +6,13 @@ import types
 
 import keras_tuner
 import pytest
+import tensorflow as tf
 
+from tests.trainers.training.checkpoint_test import files_of_at_most
 from trainers.config import load_recipe
+from trainers.data.classes import require_same_classes
+from trainers.data.classes import require_same_features
+from trainers.training import checkpoint
 from trainers.workdirs import workdir
 from trainers.workdirs.workdir import open_workdir
 from tuning import report
@@ -15,6 +20,7 @@ from tuning import search_report
 from tuning import tuner
 from tuning.local_workers import MAX_KILLS
 from tuning.local_workers import LocalWorkers
+from tuning.trial_files import write_hparams
 
 FAILED, RUNNING = "FAILED", "RUNNING"
 
@@ -217,6 +223,93 @@ def test_workers_that_cannot_work_end_the_search(tmp_path, monkeypatch):
         workers.processes["worker_1"].wait(timeout=120)
         with pytest.raises(ValueError, match="unknown recipe 'nothing'"):
             workers.check()
+
+
+def fake_tuner(folder, monkeypatch, run_trial, num_trials=1):
+    """A tuner whose trials call `run_trial` with their folder."""
+    monkeypatch.setattr(
+        tuner.Tuner,
+        "run_trial",
+        lambda self, trial: run_trial(trial, self._folder(trial)),
+    )
+    objective = keras_tuner.Objective("score", "max")
+
+    def make_run(hyperparameters):
+        hyperparameters.Choice("x", [1, 2, 3, 4, 5, 6, 7, 8])
+
+    return tuner.Tuner(make_run, "own", objective, num_trials, 0, folder)
+
+
+def full_disk(trial, folder):
+    """TensorFlow's error is no OSError."""
+    with files_of_at_most(100):
+        write_hparams(folder / "tensorboard", trial)
+
+
+def damaged_checkpoints(trial, folder):
+    (folder / "checkpoints").mkdir()
+    (folder / "checkpoints" / "latest.keras").write_bytes(b"damaged")
+    checkpoint.restore(folder / "checkpoints")
+
+
+def damaged_file(trial, folder):
+    (folder / "classes.json").write_text("{")
+    require_same_classes(folder, {"dataset": "csv:t.csv", "splits": {}})
+
+
+def other_columns(trial, folder):
+    (folder / "classes.json").write_text('{"features": ["a", "b"]}')
+    require_same_features(folder, ["b", "a"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (full_disk, "File too large"),
+        (damaged_checkpoints, "no checkpoint in .* can be read"),
+        (damaged_file, "classes.json is damaged"),
+        (other_columns, "feature 0 of the table is 'b'"),
+    ],
+)
+def test_faults_of_machine_and_data_are_no_failed_trial(
+    fault, message, tmp_path, monkeypatch
+):
+    searching = fake_tuner(tmp_path, monkeypatch, fault)
+    with pytest.raises(Exception, match=message):
+        searching.search()
+    (trial,) = searching.oracle.trials.values()
+    assert trial.status == RUNNING
+    assert not searching.oracle.end_order
+    assert not (searching._folder(trial) / "results.json").exists()
+    again = fake_tuner(tmp_path, monkeypatch, lambda *_: 1.0)
+    again.search()
+    assert again.oracle.end_order == [trial.trial_id]
+
+
+def test_another_error_is_a_failed_trial(tmp_path, monkeypatch):
+    def fail(trial, folder):
+        raise ValueError("margin must be positive")
+
+    searching = fake_tuner(tmp_path, monkeypatch, fail)
+    searching.search()
+    (row,) = report.rows(searching.oracle)
+    assert (row["status"], row["message"]) == (
+        "failed",
+        "margin must be positive",
+    )
+
+
+def test_the_functions_of_many_trials_are_no_retracing(
+    tmp_path, monkeypatch, caplog
+):
+    """TensorFlow warns from the fifth tracing of one line of code on."""
+
+    def trace(trial, folder):
+        tf.function(lambda x: x + 3, autograph=False)(tf.constant(1.0))
+        return 1.0
+
+    fake_tuner(tmp_path, monkeypatch, trace, num_trials=8).search()
+    assert "retracing" not in caplog.text
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"trial_id": "0"}', "3"])

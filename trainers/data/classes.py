@@ -130,8 +130,7 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
 
     Raises:
         OtherDataError: If a split has other classes, or other examples that
-            matter.
-        ValueError: If a table has other columns of features.
+            matter, or if a table has other columns of features.
     """
     file = path / FILE
     if found is None or not file.exists():
@@ -183,7 +182,7 @@ def require_same_features(path: pathlib.Path, features: list[str]) -> None:
     """Checks that a table has the features of the training, in their order.
 
     Raises:
-        ValueError: If a column is another, is missing or is too many.
+        OtherDataError: If a column is another, is missing or is too many.
     """
     file = path / FILE
     if not features or not file.exists():
@@ -197,7 +196,7 @@ def require_same_features(path: pathlib.Path, features: list[str]) -> None:
     if len(features) != len(trained_features):
         faults = [f"lacks {', '.join(map(repr, missing))}"] * bool(missing)
         faults += [f"also has {', '.join(map(repr, more))}"] * bool(more)
-        raise ValueError(
+        raise OtherDataError(
             f"the table has {len(features)} features, and the training had "
             f"{len(trained_features)}, see {file}; the table "
             f"{' and '.join(faults)}. Give it the columns of the training, in "
@@ -206,7 +205,7 @@ def require_same_features(path: pathlib.Path, features: list[str]) -> None:
     columns = zip(features, trained_features, strict=True)
     for number, (column, trained) in enumerate(columns):
         if column != trained:
-            raise ValueError(
+            raise OtherDataError(
                 f"feature {number} of the table is {column!r}, and was "
                 f"{trained!r} in the training, see {file}; the model knows "
                 "features by their places. Put the columns in that order"

@@ -29,6 +29,7 @@ from trainers.training.monitor import worst
 from trainers.training.plain_copy import random_state
 from trainers.training.training_state import MEMBER as STATE
 from trainers.training.training_state import training_state
+from trainers.workdirs.workdir import DamagedError
 from trainers.workdirs.workdir import run_of_workdir
 
 # State that Keras does not save, and its types.
@@ -170,7 +171,7 @@ def restore(directory: pathlib.Path):
     next checkpoint would replace the valid one by the damaged one.
 
     Raises:
-        ValueError: If there are checkpoints but none can be read.
+        DamagedError: If there are checkpoints but none can be read.
     """
     found = False
     for path in _newest_first(directory):
@@ -216,9 +217,9 @@ def restore(directory: pathlib.Path):
             os.replace(newest, directory / "damaged.keras")
         return model, state
     if found:
-        raise ValueError(
+        raise DamagedError(
             f"no checkpoint in {directory} can be read; put back the code of "
-            "the model if it has changed, or remove the workdir to train from "
+            "the model if it has changed, or remove this folder to train from "
             "the start"
         )
     return None

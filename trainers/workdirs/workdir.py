@@ -43,18 +43,22 @@ def write_json(path: pathlib.Path, value) -> None:
     write_atomically(path, text + "\n")
 
 
+class DamagedError(ValueError):
+    """A file of a run has other contents than the run wrote."""
+
+
 def read_json(path: pathlib.Path, cure: str) -> dict:
     """Returns the object in a JSON file.
 
     Raises:
-        ValueError: If the file has other contents; names the cure.
+        DamagedError: If the file has other contents; names the cure.
     """
     try:
         found = json.loads(path.read_bytes())
     except ValueError as error:
-        raise ValueError(f"{path} is damaged ({error}); {cure}") from error
+        raise DamagedError(f"{path} is damaged ({error}); {cure}") from error
     if not isinstance(found, dict):
-        raise ValueError(
+        raise DamagedError(
             f"{path} is damaged (it contains a {type(found).__name__} instead "
             f"of an object); {cure}"
         )
@@ -295,7 +299,7 @@ def _read_config_file(path: pathlib.Path) -> dict:
     found = read_json(file, cure)
     recipe, config = found.get("recipe"), found.get("config")
     if not (isinstance(recipe, str) and isinstance(config, dict) and config):
-        raise ValueError(
+        raise DamagedError(
             f"{file} is damaged (it lacks a recipe or its config); {cure}"
         )
     return found

@@ -44,5 +44,5 @@ def test_other_features_are_named(columns, message, tmp_path):
         json.dumps({"features": ["a", "b", "c"]})
     )
     classes.require_same_features(tmp_path, ["a", "b", "c"])
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(OtherDataError, match=message):
         classes.require_same_features(tmp_path, columns)
