@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import io
 import os
 import re
@@ -11,6 +12,7 @@ import warnings
 from typing import NoReturn
 
 from trainers.terminal import command_names
+from trainers.terminal.machine_fault import machine_fault
 
 INPUTS_HELP = (
     "files; or one folder, with a subfolder per class or without; or one data "
@@ -33,6 +35,7 @@ BAD_IMAGE = (
     "is not a complete JPEG or PNG image",
     "has 16 bits, of which the upper 8 are kept",
 )
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # How a shell reports a process that was ended by a closed pipe.
 CLOSED_PIPE = 141
 
@@ -246,8 +249,14 @@ def _plain_warnings():
 
 
 def _remedy(message: str | None) -> str:
-    """Returns the command that names all bad images of a folder."""
-    if message is None or not any(text in message for text in BAD_IMAGE):
+    """Returns what to do about a full disk, or about bad images."""
+    if message is None:
+        return ""
+    if machine_fault(message) in NO_ROOM:
+        if "make room" in message.lower():
+            return ""
+        return "; make room and start the same command again"
+    if not any(text in message for text in BAD_IMAGE):
         return ""
     command = command_names.display_name("trainers.train")
     return f" {command} DATA --check names all bad files of a folder or table."
@@ -260,6 +269,7 @@ def _one_line(error: Exception) -> str | None:
         # A pipeline wraps errors of Python code, with their traceback.
         raised = re.search(r"^\s*(?:ValueError|OSError): (.+)", text, re.M)
         text = raised.group(1) if raised else text.partition("\n")[0]
+        text = re.sub(r"\{\{function_node .*?\}\}|\[Op:\w+\]", "", text)
     elif type(error) is ImportError and "pip install" in text:
         pass  # a package that only some data needs
     elif not isinstance(error, ValueError | OSError | ArithmeticError):

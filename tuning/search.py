@@ -6,6 +6,7 @@ continues from its last epoch.
 """
 
 import argparse
+import contextlib
 import pathlib
 import sys
 import time
@@ -189,8 +190,11 @@ def search(arguments, words: list[str]) -> None:
                 tuner.search(report.update)
             else:
                 serve(tuner, report, arguments, words)
-        finally:
-            results = report.update()
+        except BaseException:
+            with contextlib.suppress(OSError, ValueError):
+                report.update()  # an error here would hide the first one
+            raise
+        results = report.update()
         full = _fields_of_full_length(arguments, space, tuner, results)
         save_trials_picture(path, results)
     say_what_is_next(arguments, results, full)

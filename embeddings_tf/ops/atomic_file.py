@@ -1,10 +1,13 @@
 """Writes files as a whole."""
 
 import contextlib
+import errno
 import os
 import pathlib
 import uuid
 from collections.abc import Iterator
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
@@ -12,7 +15,8 @@ def atomic_file(path: pathlib.Path) -> Iterator[pathlib.Path]:
     """Gives a new file to write to, which then replaces the file of the path.
 
     A reader sees the complete old or the complete new file, also after a crash.
-    If the block raises, the old file stays, and the new one is removed.
+    If the block raises, the old file stays, and the new one is removed. An
+    `OSError` because of a full disk gets the name of the file.
 
     Args:
         path: The file. The block writes to a hidden file in the same folder,
@@ -26,5 +30,9 @@ def atomic_file(path: pathlib.Path) -> Iterator[pathlib.Path]:
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        if error.errno in _NO_ROOM and error.filename is None:
+            error.filename = str(path)  # Python names no file that is open
+        raise
     finally:
         temporary.unlink(missing_ok=True)

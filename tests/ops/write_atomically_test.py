@@ -7,6 +7,7 @@ import pytest
 
 from embeddings_tf.ops.atomic_file import atomic_file
 from embeddings_tf.ops.write_atomically import write_atomically
+from tests.trainers.training.checkpoint_test import files_of_at_most
 
 
 def test_the_old_file_is_replaced(tmp_path):
@@ -37,6 +38,15 @@ def test_a_failure_leaves_the_old_file(fails, tmp_path, monkeypatch):
                 full()
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.keras"]
+
+
+def test_a_full_disk_is_named_with_the_file(tmp_path):
+    path = tmp_path / "a.json"
+    with files_of_at_most(100):
+        with pytest.raises(OSError, match="File too large: .*a.json'") as found:
+            write_atomically(path, "x" * 1000)
+    assert found.value.filename == str(path)
+    assert os.listdir(tmp_path) == []
 
 
 def test_threads_may_write_one_file(tmp_path):

@@ -6,9 +6,12 @@ import subprocess
 import sys
 
 import pytest
+import tensorflow as tf
 
+from embeddings_tf.ops.write_atomically import write_atomically
 from tests.trainers.commands import ROOT
 from tests.trainers.commands import refused
+from tests.trainers.training.checkpoint_test import files_of_at_most
 from trainers import command_line
 from trainers import console
 from trainers import embed_data
@@ -53,6 +56,48 @@ def test_an_interrupt_says_which_commands_continue(capsys):
     assert capsys.readouterr().out == (
         "stopped; trainings, comparisons and searches continue if you start "
         "the same command again\n"
+    )
+
+
+def failed(capsys, function) -> str:
+    """The error of a command that calls a function."""
+    assert command_line.run(function) == 1
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("writes", ["text", "summary", "tensors"])
+def test_a_full_disk_has_a_file_and_a_remedy(writes, tmp_path, capsys):
+    file = tmp_path / "folder" / "file"
+    file.parent.mkdir()
+
+    def write():
+        if writes == "text":
+            write_atomically(file, "x" * 1000)
+        elif writes == "summary":
+            with tf.summary.create_file_writer(str(file)).as_default():
+                tf.summary.scalar("x" * 1000, 1.0, step=1)
+        else:
+            tf.raw_ops.Save(
+                filename=str(file),
+                tensor_names=["x"],
+                data=[tf.random.stateless_normal([1000], (1, 2))],
+            )
+
+    with files_of_at_most(100):
+        error = failed(capsys, write)
+    assert error.startswith("error: ") and error.count("\n") == 1
+    assert "File too large" in error
+    assert str(file) in error
+    assert "function_node" not in error and "[Op:" not in error
+    assert error.endswith("; make room and start the same command again\n")
+
+
+def test_a_remedy_is_said_once(capsys):
+    def fail():
+        raise OSError("No space left on device; make room in /tmp")
+
+    assert failed(capsys, fail) == (
+        "error: No space left on device; make room in /tmp\n"
     )
 
 

@@ -295,6 +295,23 @@ def test_bad_input_ends_in_one_line_before_any_trial(
     assert not list(workdir.glob("trials/trial_*"))
 
 
+def test_an_error_at_the_end_does_not_hide_the_first(
+    tmp_path, capsys, monkeypatch
+):
+    def fails(message):
+        def fail(*_):
+            raise OSError(message)
+
+        return fail
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(search, "_check_recipe", lambda *_: None)
+    monkeypatch.setattr("tuning.tuner.Tuner.search", fails("the first"))
+    monkeypatch.setattr(search.SearchReport, "update", fails("the second"))
+    assert search.main([*WORDS, "--workdir", str(tmp_path / "search")]) == 1
+    assert capsys.readouterr().err == "error: the first\n"
+
+
 def test_a_port_that_is_taken_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("KERASTUNER_TUNER_ID", "chief")
