@@ -14,6 +14,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -21,14 +22,15 @@ import sys
 
 STRATEGIES = ("one", "mirrored", "multi_worker")
 # How long workers wait for each other when they start.
-START_SECONDS = float(os.environ.get("EMBEDDINGS_TF_START_SECONDS", 600))
+START_SECONDS = 600.0
 
 
 def start(name: str) -> None:
     """Imports TensorFlow, starts its devices, and makes the strategy.
 
     Raises:
-        ValueError: For an unknown name, or an invalid `TF_CONFIG`.
+        ValueError: For an unknown name, or an invalid `TF_CONFIG` or other
+            environment variable.
     """
     from trainers.terminal.quiet import import_tensorflow
 
@@ -36,22 +38,48 @@ def start(name: str) -> None:
     if name == "multi_worker":
         kind, index, num_workers = task()
         print(f"{kind} {index} of {num_workers} workers", flush=True)
-    num_cpus = int(os.environ.get("EMBEDDINGS_TF_VIRTUAL_CPUS", 0))
+    num_cpus = _number_from("EMBEDDINGS_TF_VIRTUAL_CPUS", 1)
 
     def start_devices():
         import tensorflow as tf
 
-        if num_cpus:
+        if num_cpus > 1:
             tf.config.set_logical_device_configuration(
                 tf.config.list_physical_devices("CPU")[0],
                 [tf.config.LogicalDeviceConfiguration()] * num_cpus,
             )
         create(name)
 
-    # TensorFlow waits forever for a missing worker.
-    watched = name == "multi_worker"
-    with _ended_after(START_SECONDS) if watched else contextlib.nullcontext():
+    with contextlib.ExitStack() as stack:
+        if name == "multi_worker":
+            # TensorFlow waits forever for a missing worker.
+            seconds = _number_from("EMBEDDINGS_TF_START_SECONDS", START_SECONDS)
+            stack.enter_context(_ended_after(seconds))
         import_tensorflow(start_devices)
+
+
+def _number_from(variable: str, default):
+    """Returns the number in an environment variable, of the default's type.
+
+    Raises:
+        ValueError: If it contains no such number above 0.
+    """
+    kind = type(default)
+    text = os.environ.get(variable) or str(default)
+    try:
+        number = kind(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < math.inf:
+        expected = {
+            int: "a whole number from 1",
+            float: "a number of seconds above 0",
+        }
+        raise ValueError(
+            f"the environment variable {variable} must be {expected[kind]}; "
+            f"received {text!r}; correct it or unset it"
+        )
+    return number
 
 
 def start_one_machine(overrides: list[str]) -> None:

@@ -30,6 +30,10 @@ from trainers.training import strategy as strategies
 from trainers.training.checkpoint import restore
 from trainers.training.loop import loop
 
+CLUSTER = (
+    '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}'
+)
+
 
 def assert_close_runs(first, second):
     """Up to the rounding of float32 sums in another order."""
@@ -103,6 +107,30 @@ def test_the_chief(monkeypatch):
         (1, "worker", 0),
         (2, "chief", 0),
     ]
+
+
+@pytest.mark.parametrize("text", ["abc", "-1", "0", "1.5"])
+def test_numbers_of_cpus_that_are_none_are_refused(monkeypatch, text):
+    monkeypatch.setenv("EMBEDDINGS_TF_VIRTUAL_CPUS", text)
+    expected = "VIRTUAL_CPUS must be a whole number from 1; received '"
+    with pytest.raises(ValueError, match=f"{expected}{text}'; .* unset it"):
+        strategies.start("one")
+
+
+@pytest.mark.parametrize("text", ["abc", "-1", "0", "nan", "inf"])
+def test_times_that_are_none_are_refused(monkeypatch, text):
+    monkeypatch.setenv("TF_CONFIG", CLUSTER)
+    monkeypatch.setenv("EMBEDDINGS_TF_START_SECONDS", text)
+    expected = "START_SECONDS must be a number of seconds above 0; received '"
+    with pytest.raises(ValueError, match=f"{expected}{text}'; .* unset it"):
+        strategies.start("multi_worker")
+
+
+def test_one_device_waits_for_nobody(monkeypatch):
+    """The time to wait for workers is not read."""
+    monkeypatch.setenv("EMBEDDINGS_TF_START_SECONDS", "abc")
+    code = "from trainers.training import strategy; strategy.is_chief('one')"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 @pytest.mark.parametrize("rows", [6, 5, 1])
