@@ -37,9 +37,10 @@ def demo(workdir: str, overrides: list[str]) -> None:
         )
     from trainers.evaluate import evaluate
     from trainers.export import export
+    from trainers.export import model_folder
     from trainers.train import train
 
-    folder = pathlib.Path(workdir)
+    folder = model_folder("--workdir", workdir)  # refused before it trains
     seconds = {}
 
     def step(title, function, *arguments):
@@ -60,7 +61,7 @@ def demo(workdir: str, overrides: list[str]) -> None:
         "evaluate on new handwriting and on 30 held-out numbers",
         evaluate,
         workdir,
-        [o for o in overrides if o.startswith("evaluation.")],
+        [],  # the run has the fields of its evaluation
     )
     saved_model = step(
         "export a SavedModel",

@@ -5,6 +5,7 @@
 
 import argparse
 import pathlib
+import re
 import shlex
 import sys
 
@@ -104,7 +105,7 @@ def export(
     from trainers.workdirs.workdir import read_workdir
     from trainers.workdirs.workdir import run_of_workdir
 
-    folder = _model_folder(directory)
+    folder = model_folder("--directory", directory)
     with read_workdir(workdir) as path:
         _, run = run_of_workdir(path)
         require_outside_data("--directory", directory, run.data.dataset)
@@ -158,17 +159,27 @@ def export(
     return written
 
 
-def _model_folder(directory: str) -> pathlib.Path:
-    """Returns the folder of `--directory`, which can be made if need be."""
+def model_folder(flag: str, directory: str) -> pathlib.Path:
+    """Returns the folder of a flag, which a SavedModel can be written to.
+
+    Raises:
+        ValueError: If it cannot be made, or TensorFlow cannot load from it.
+    """
     from trainers.workdirs.workdir import folder_argument
     from trainers.workdirs.workdir import require_utf8
 
-    folder = folder_argument("--directory", directory)
-    require_utf8("--directory", folder)
+    folder = folder_argument(flag, directory)
+    require_utf8(flag, folder)
+    if re.search(r"\[.*\]|\\", str(folder)):
+        raise ValueError(
+            f"{flag} {directory}: TensorFlow reads [ ] and \\ in the path of a "
+            "model as a pattern, and could not load the model; name a folder "
+            "without them"
+        )
     existing = next(p for p in (folder, *folder.parents) if p.exists())
     if not existing.is_dir():
         raise ValueError(
-            f"--directory {directory}: {existing} is a file; name a folder"
+            f"{flag} {directory}: {existing} is a file; name a folder"
         )
     return folder
 

@@ -353,6 +353,14 @@ def test_the_demo_is_for_one_machine(field, tmp_path, capsys):
     assert "the demo runs on one machine" in refused(capsys, demo, *words)
 
 
+def test_the_demo_refuses_a_folder_of_no_model_before_it_trains(
+    tmp_path, capsys
+):
+    message = refused(capsys, demo, "--workdir", tmp_path / "d[m]")
+    assert f"--workdir {tmp_path}/d[m]: TensorFlow reads [ ]" in message
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("module", [demo, search])
 @pytest.mark.parametrize(
     "field", ["split=trian", "evaluation.splits=()", "batches.name=np"]
@@ -479,7 +487,38 @@ class TestExport:
         before = sorted(os.listdir(tmp_path))
         for place in ("file", "file/below/it"):
             assert "is a file" in refused(capsys, export, *words, place)
+        for place in ("d[m]", "d[m]/model", r"d\m"):
+            message = refused(capsys, export, *words, place)
+            assert "as a pattern, and could not load the model" in message
         assert sorted(os.listdir(tmp_path)) == before
+
+    @pytest.mark.parametrize(
+        ("name", "is_pattern"),
+        [
+            ("d[m]", True),
+            ("d[m]/model", True),
+            (r"d\m", True),
+            ("d[m", False),
+            ("d]", False),
+            ("d*", False),
+            ("d?", False),
+        ],
+    )
+    def test_folders_that_tensorflow_cannot_load(
+        self, name, is_pattern, tmp_path
+    ):
+        place = str(tmp_path / name)
+        module = tf.Module()
+        module.x = tf.Variable(3.0)
+        tf.saved_model.save(module, place)
+        if is_pattern:
+            with pytest.raises(FileNotFoundError, match="any matching"):
+                tf.saved_model.load(place)
+            with pytest.raises(ValueError, match="as a pattern"):
+                export.model_folder("--directory", place)
+        else:
+            assert tf.saved_model.load(place).x == 3.0
+            assert str(export.model_folder("--directory", place)) == place
 
     @pytest.mark.parametrize("version", [0, -1, 2**63, 10**30])
     def test_version(self, run, version, tmp_path, capsys):

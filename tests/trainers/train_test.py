@@ -178,7 +178,7 @@ def test_the_demo_goes_the_whole_way(tmp_path):
         "num_epochs=1",
         "steps_per_epoch=3",
         "validation.num_episodes=1",
-        "validation.num_samples=2",
+        "evaluation.validation.num_samples=2",
         "evaluation.num_episodes=2",
         "evaluation.num_draws=1",
         "evaluation.num_samples=2",
@@ -191,6 +191,8 @@ def test_the_demo_goes_the_whole_way(tmp_path):
     assert "used without keras" in out
     assert "of 300 queries right" in out
     assert out.rstrip().endswith("(all recipes)")
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["evaluation"]["settings"]["num_episodes"] == 2
 
 
 @pytest.mark.slow
