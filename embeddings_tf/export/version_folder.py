@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 
 import numpy as np
 
@@ -12,9 +13,16 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
     """Returns the folder of a new version; None: the highest plus one.
 
     Raises:
-        ValueError: If `version` is not a positive integer of 64 bits.
+        ValueError: If `version` is not a positive integer of 64 bits, or if
+            TensorFlow cannot load a model from the folder.
         FileExistsError: If the version exists.
     """
+    if re.search(r"\[.*\]|\\", str(directory)):
+        raise ValueError(
+            "`directory` must be a path without [ ] and \\, which TensorFlow "
+            "reads as a pattern when it loads a model; received "
+            f"{str(directory)!r}."
+        )
     if version is None:
         taken = [
             int(path.name)

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from matplotlib.figure import Figure
 
+from embeddings_tf.export.version_folder import version_folder
 from tests.trainers.commands import QUICK
 from tests.trainers.commands import ROOT
 from tests.trainers.commands import SPACE
@@ -516,9 +517,12 @@ class TestExport:
                 tf.saved_model.load(place)
             with pytest.raises(ValueError, match="as a pattern"):
                 export.model_folder("--directory", place)
+            with pytest.raises(ValueError, match="as a pattern"):
+                version_folder(tmp_path / name, None)
         else:
             assert tf.saved_model.load(place).x == 3.0
-            assert str(export.model_folder("--directory", place)) == place
+            folder = export.model_folder("--directory", place)
+            assert version_folder(folder, None) == tmp_path / name / "1"
 
     @pytest.mark.parametrize("version", [0, -1, 2**63, 10**30])
     def test_version(self, run, version, tmp_path, capsys):
@@ -723,6 +727,7 @@ def test_a_recipe_that_does_not_run(source, message, tmp_path, capsys):
 USERS_RECIPE = """
 import keras
 
+from embeddings_tf.export.version_folder import version_folder
 from embeddings_tf import models
 from tests.trainers import tiny
 
