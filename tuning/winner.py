@@ -38,6 +38,10 @@ from tuning.search import SPACES
 from tuning.search import run_maker
 from tuning.search import space_names
 
+# What the results of a search contain.
+FIELDS = {"recipe": str, "overrides": list, "best": dict}
+FIELDS |= {"space": str, "objective": str, "direction": str, "search_seed": int}
+FIELDS_OF_BEST = {"trial": str, "values": dict, "objective": int | float}
 # Fields that `--batches` sets.
 SET_BY_LENGTH = ("steps_per_epoch", "decay_steps")
 WARMUP = "warmup_steps"
@@ -142,8 +146,20 @@ def _finished(path: pathlib.Path) -> dict:
             f"of {results.get('num_trials', 'an unknown number of')} trials "
             "have ended; start the same command of tuning.search again"
         )
-    if not results["best"]:
+    if not results.get("best"):
         raise ValueError(f"no trial of the search in {path} succeeded")
+    best = results["best"]
+    parts = [(results, FIELDS), (best, FIELDS_OF_BEST)]
+    if not isinstance(best, dict) or not all(
+        isinstance(part.get(name), kind)
+        for part, fields in parts
+        for name, kind in fields.items()
+    ):
+        raise ValueError(
+            f"{path / 'results.json'} is damaged (parts of the search are "
+            "missing); start the same command of tuning.search again, which "
+            "writes it anew"
+        )
     return results
 
 

@@ -174,6 +174,29 @@ def test_a_search_without_a_winner_is_refused(tmp_path, fields, message):
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"recipe": 3},
+        {"overrides": None},
+        {"search_seed": None},
+        {"space": None},
+        {"best": "03"},
+        {"best": {"values": VALUES, "objective": 0.5}},
+        {"best": {"trial": "03", "values": None, "objective": 0.5}},
+        {"best": {"trial": "03", "values": VALUES}},
+    ],
+)
+def test_results_with_values_of_another_type_are_named(tmp_path, fields):
+    folder = search_folder(tmp_path)
+    changed_json(
+        tmp_path / "results.json", lambda content: content.update(fields)
+    )
+    message = "results.json is damaged .* start the same command of tuning"
+    with pytest.raises(ValueError, match=message):
+        winner.winning_overrides(folder, 1_200, [])
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path):
     with pytest.raises(ValueError, match="contains no search"):
         winner.winning_overrides(str(tmp_path), 1_200, [])
