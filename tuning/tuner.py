@@ -267,7 +267,7 @@ class Tuner(keras_tuner.Tuner):
             raise
         except Exception as error:
             if machine_fault(str(error)) is not None:
-                raise  # TensorFlow's errors are no OSError
+                raise  # TensorFlow's errors are not OSErrors
             record_failure(self._folder(trial), error)
             trial.status = TrialStatus.FAILED
         else:

@@ -38,7 +38,7 @@ from tuning.search import SPACES
 from tuning.search import run_maker
 from tuning.search import space_names
 
-# What the results of a search contain.
+# Fields in the results of a search, and their types.
 FIELDS = {"recipe": str, "overrides": list, "best": dict}
 FIELDS |= {"space": str, "objective": str, "direction": str, "search_seed": int}
 FIELDS_OF_BEST = {"trial": str, "values": dict, "objective": int | float}

@@ -241,7 +241,7 @@ def fake_tuner(folder, monkeypatch, run_trial, num_trials=1):
 
 
 def full_disk(trial, folder):
-    """TensorFlow's error is no OSError."""
+    """TensorFlow's error is not an OSError."""
     with files_of_at_most(100):
         write_hparams(folder / "tensorboard", trial)
 

@@ -9,8 +9,8 @@ _FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 def machine_fault(message: str) -> int | None:
     """Returns the number in `errno` of a fault that a message names, or None.
 
-    The errors with which TensorFlow reports a full disk are no `OSError` and
-    have no number, so the message decides.
+    TensorFlow reports a full disk by errors that are not `OSError` and have no
+    number, so the message decides.
 
     Args:
         message: The message of an error of Python or of TensorFlow.
