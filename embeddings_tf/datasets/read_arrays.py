@@ -95,7 +95,13 @@ def _arrays(file):
                 raise ValueError("it contains one array without a name")
             with found:
                 return {name: found[name] for name in found.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (
+        EOFError,
+        RuntimeError,  # an unknown method of compression
+        ValueError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise ValueError(
             f"{file} is not a complete file of numpy.savez without pickled "
             f"objects ({error}); write it with np.savez(FILE, x=x, "

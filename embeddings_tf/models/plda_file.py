@@ -2,6 +2,7 @@
 
 import os
 import zipfile
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -65,9 +66,11 @@ def read(path: str | os.PathLike, make: Callable[..., Any]) -> Any:
     except (
         EOFError,
         KeyError,
+        RuntimeError,  # an unknown method of compression
         TypeError,
         ValueError,
         zipfile.BadZipFile,
+        zlib.error,
     ) as error:
         raise OSError(
             f"{os.fspath(path)!r} must be a file written by PLDA.save; "

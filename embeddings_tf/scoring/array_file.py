@@ -52,7 +52,13 @@ def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
         settings = json.loads(str(arrays.pop(SETTINGS)))
     except KeyError as error:
         raise ValueError(wrong.format(f"it lacks {error}")) from error
-    except (EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except (
+        EOFError,
+        RuntimeError,  # an unknown method of compression
+        ValueError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         if str(error).startswith(f"{path} is not"):
             raise
         raise ValueError(wrong.format("it is damaged or foreign")) from error

@@ -210,7 +210,9 @@ def test_damaged_files(file):
     whole = file.read_bytes()
     one = io.BytesIO()
     np.save(one, X)
-    for content in (b"", b"text", whole[:100], one.getvalue()):
+    method = whole.index(b"PK\x01\x02") + 10
+    unknown = whole[:method] + b"\x63" + whole[method + 1 :]
+    for content in (b"", b"text", whole[:100], one.getvalue(), unknown):
         file.write_bytes(content)
         with pytest.raises(ValueError, match="mine.npz is not a complete file"):
             read(file)

@@ -392,8 +392,11 @@ class TestFile:
         whole = path.read_bytes()
         with np.load(path) as archive:
             content = dict(archive)
+        method = whole.index(b"PK\x01\x02") + 10  # an unknown compression
+        unknown = whole[:method] + b"\x63" + whole[method + 1 :]
         for spoilt in (
             lambda: path.write_bytes(b""),
+            lambda: path.write_bytes(unknown),
             lambda: path.write_bytes(whole[: len(whole) // 2]),
             lambda: np.savez(path, mean=np.ones(3)),
             lambda: np.savez(path, **(content | {"mean": np.ones(2)})),

@@ -369,6 +369,10 @@ class TestFile:
         path.write_bytes(content[: len(content) // 2])
         with pytest.raises(ValueError, match="is not a gallery"):
             Gallery.load(path, identity)
+        method = content.index(b"PK\x01\x02") + 10  # an unknown compression
+        path.write_bytes(content[:method] + b"\x63" + content[method + 1 :])
+        with pytest.raises(ValueError, match="damaged or foreign"):
+            Gallery.load(path, identity)
         np.savez(path, embeddings=X)
         with pytest.raises(ValueError, match="lacks 'settings'"):
             Gallery.load(path, identity)

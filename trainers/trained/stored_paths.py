@@ -238,6 +238,7 @@ def read_settings(path: pathlib.Path) -> dict:
         EOFError,
         IndexError,
         KeyError,
+        RuntimeError,  # an unknown method of compression
         zipfile.BadZipFile,
         zlib.error,
     ) as error:

@@ -3,6 +3,8 @@
 import pathlib
 import zipfile
 
+from trainers.training.require_damaged import UNREADABLE
+from trainers.training.require_damaged import require_damaged
 from trainers.training.training_state import training_state
 from trainers.workdirs.workdir import require_single_run
 
@@ -11,6 +13,7 @@ def best_file(workdir: pathlib.Path) -> pathlib.Path:
     """Returns the checkpoint of the best epoch of a run.
 
     Raises:
+        OSError: If the machine prevents reading, for example by permissions.
         ValueError: If there is no checkpoint yet, or the file is missing,
             damaged, or of another epoch.
     """
@@ -26,8 +29,9 @@ def best_file(workdir: pathlib.Path) -> pathlib.Path:
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
-    except zipfile.BadZipFile as error:
-        damaged = str(error)
+    except UNREADABLE as error:
+        require_damaged(error, path)
+        damaged = str(error) or type(error).__name__
     if damaged:
         raise unusable(workdir, f"is damaged ({damaged})")
     state, latest = training_state(path), _latest(workdir)

@@ -1,6 +1,5 @@
 """Checkpoints from which a killed run resumes exactly."""
 
-import errno
 import json
 import os
 import pathlib
@@ -27,6 +26,8 @@ from trainers.training.monitor import direction
 from trainers.training.monitor import is_better
 from trainers.training.monitor import worst
 from trainers.training.plain_copy import random_state
+from trainers.training.require_damaged import UNREADABLE
+from trainers.training.require_damaged import require_damaged
 from trainers.training.training_state import MEMBER as STATE
 from trainers.training.training_state import training_state
 from trainers.workdirs.workdir import DamagedError
@@ -172,6 +173,7 @@ def restore(directory: pathlib.Path):
 
     Raises:
         DamagedError: If there are checkpoints but none can be read.
+        OSError: If the machine prevents reading, for example by a full disk.
     """
     found = False
     for path in _newest_first(directory):
@@ -189,19 +191,8 @@ def restore(directory: pathlib.Path):
                 random_state(model), state["seeds"], strict=True
             ):
                 variable.assign(value)
-        except (
-            zipfile.BadZipFile,
-            KeyError,
-            OSError,
-            TypeError,
-            ValueError,
-        ) as error:
-            # Keras unpacks a checkpoint to read it.
-            if getattr(error, "errno", None) in (errno.EFBIG, errno.ENOSPC):
-                raise OSError(
-                    f"no room to unpack {path}: {error.strerror}; make room "
-                    "in the folder of temporary files (TMPDIR)"
-                ) from error
+        except UNREADABLE as error:
+            require_damaged(error, path)
             print(
                 f"warning: {path} cannot be read ({reason_of(error)}); trying "
                 "the next newest checkpoint",
@@ -280,7 +271,8 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
     try:
         # The optimiser of a half-precision run needs the same policy.
         model = keras.saving.load_model(path, compile=False)
-    except (KeyError, ValueError) as error:
+    except (KeyError, OSError, ValueError) as error:
+        require_damaged(error, path)
         raise unusable(workdir, f"is damaged ({error})") from error
     except TypeError as error:
         reason = reason_of(error)
@@ -308,7 +300,7 @@ def _config_in(path: pathlib.Path) -> dict:
     try:
         with zipfile.ZipFile(path) as file:
             return json.loads(file.read("config.json"))
-    except (KeyError, ValueError, zipfile.BadZipFile):
+    except UNREADABLE:
         return {}  # Keras says what is wrong
 
 

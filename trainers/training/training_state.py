@@ -4,6 +4,8 @@ import json
 import pathlib
 import zipfile
 
+from trainers.training.require_damaged import UNREADABLE
+
 MEMBER = "training_state.json"
 
 
@@ -12,7 +14,7 @@ def training_state(path: pathlib.Path) -> dict:
     try:
         with zipfile.ZipFile(path) as archive:
             state = json.loads(archive.read(MEMBER))
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError):
+    except UNREADABLE:
         return {}
     if not isinstance(state, dict):
         return {}

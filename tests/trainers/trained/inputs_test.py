@@ -21,6 +21,7 @@ from trainers.data.data_name import absolute_data
 from trainers.trained.inputs import read_inputs
 from trainers.trained.stored_paths import full_names
 from trainers.trained.stored_paths import places
+from trainers.trained.stored_paths import read_settings
 from trainers.trained.stored_paths import relative_path
 from trainers.trained.stored_paths import shown_names
 from trainers.trained.stored_paths import stored_names
@@ -478,3 +479,13 @@ def test_an_image_of_another_size_is_named(run, tmp_path):
     message = r"tall.png has the shape \(6, 5, 3\) .* takes \(4, 5, 3\). Resize"
     with pytest.raises(ValueError, match=message):
         embed_inputs(trained, inputs)
+
+
+def test_settings_of_an_unknown_compression(tmp_path):
+    path = tmp_path / "gallery.npz"
+    np.savez(path, settings=np.array("{}"))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 10] = 99
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="has no settings"):
+        read_settings(path)

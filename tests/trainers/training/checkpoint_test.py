@@ -1,6 +1,7 @@
 """Checkpoints survive a full disk."""
 
 import contextlib
+import errno
 import json
 import os
 import resource
@@ -13,6 +14,7 @@ from embeddings_tf.models.method import Method
 from trainers.config import load_recipe
 from trainers.config.run_config import config_of
 from trainers.training import checkpoint
+from trainers.training.best_file import best_file
 
 
 @contextlib.contextmanager
@@ -210,3 +212,50 @@ def test_the_best_checkpoint_replaces_a_damaged_newest_one(tmp_path):
     for name in ("latest", "best"):
         (tmp_path / f"{name}.keras").write_bytes(b"damaged")
     assert checkpoint.restore(tmp_path)[1]["epoch"] == 4
+
+
+# Bytes of a local header and of the central directory, and their changes.
+FLIPPED = {
+    "encrypted": (b"PK\x01\x02", 8, 0x01),
+    "patched data": (b"PK\x01\x02", 8, 0x20),
+    "unknown method": (b"PK\x01\x02", 10, 0x04),
+    "offset before the file": (b"PK\x05\x06", 19, 0x80),
+}
+
+
+def flip(path, mark, place, bits):
+    """Flips bits at a place after the first mark."""
+    content = bytearray(path.read_bytes())
+    content[content.index(mark) + place] ^= bits
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("change", FLIPPED.values(), ids=FLIPPED)
+def test_a_flipped_bit_of_a_header_is_damage(change, ended, capsys):
+    folder = ended / "checkpoints"
+    flip(folder / "best.keras", *change)
+    with pytest.raises(ValueError, match="is damaged .*copy previous.keras"):
+        best_file(ended)
+    flip(folder / "latest.keras", *change)
+    assert checkpoint.restore(folder)[1]["epoch"] == 1
+    assert "latest.keras cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (errno.EACCES, "cannot read .*: Permission denied"),
+        (errno.EDQUOT, "no room to unpack"),
+    ],
+)
+def test_a_fault_of_the_machine_is_no_damage(code, message, ended, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("zipfile.ZipFile.open", fail)
+    before = names((None, ended / "checkpoints"))
+    for read in (best_file, checkpoint.restore):
+        path = ended if read is best_file else ended / "checkpoints"
+        with pytest.raises(OSError, match=message):
+            read(path)
+    assert names((None, ended / "checkpoints")) == before
