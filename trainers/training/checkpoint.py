@@ -172,7 +172,8 @@ def restore(directory: pathlib.Path):
     next checkpoint would replace the valid one by the damaged one.
 
     Raises:
-        DamagedError: If there are checkpoints but none can be read.
+        DamagedError: If there are checkpoints but none can be read, or only
+            `best.keras` is there.
         OSError: If the machine prevents reading, for example by a full disk.
     """
     found = False
@@ -212,6 +213,12 @@ def restore(directory: pathlib.Path):
             f"no checkpoint in {directory} can be read; put back the code of "
             "the model if it has changed, or remove this folder to train from "
             "the start"
+        )
+    if (directory / "best.keras").exists():
+        raise DamagedError(
+            f"{directory} has best.keras but neither latest.keras nor "
+            "previous.keras, so the training cannot continue; put one back, "
+            "or train in another --workdir"
         )
     return None
 

@@ -259,3 +259,14 @@ def test_a_fault_of_the_machine_is_no_damage(code, message, ended, monkeypatch):
         with pytest.raises(OSError, match=message):
             read(path)
     assert names((None, ended / "checkpoints")) == before
+
+
+def test_the_best_checkpoint_alone_does_not_continue(ended):
+    folder = ended / "checkpoints"
+    for name in ("latest", "previous"):
+        (folder / f"{name}.keras").unlink()
+    whole = (folder / "best.keras").read_bytes()
+    with pytest.raises(ValueError, match="best.keras but neither .* put one"):
+        checkpoint.restore(folder)
+    assert (folder / "best.keras").read_bytes() == whole
+    assert checkpoint.load_best(ended)
