@@ -147,8 +147,10 @@ def open_workdir(workdir: str, *, create: bool = True):
         try:
             yield path
         finally:
-            if os.listdir(path) == [".lock"]:
-                remove_empty(made)
+            # A folder that was removed must not hide the error of the block.
+            with contextlib.suppress(FileNotFoundError):
+                if os.listdir(path) == [".lock"]:
+                    remove_empty(made)
 
 
 @contextlib.contextmanager

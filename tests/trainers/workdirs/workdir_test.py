@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pathlib
 import re
+import shutil
 
 import pytest
 
@@ -218,3 +219,10 @@ def test_a_folder_without_a_run(tmp_path):
     with pytest.raises(ValueError, match="contains no run"):
         with workdir.read_workdir(str(tmp_path)):
             pass
+
+
+def test_a_folder_removed_at_work_does_not_hide_the_error(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        with workdir.open_workdir(str(tmp_path / "run")) as path:
+            shutil.rmtree(path)
+            raise ZeroDivisionError
