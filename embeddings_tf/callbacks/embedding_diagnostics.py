@@ -42,9 +42,11 @@ class EmbeddingDiagnostics(EmbeddingEvaluation):
         batch_size: Number of inputs embedded at once.
 
     Raises:
+        FloatingPointError: If an embedding is not finite after an epoch: the
+            training has diverged.
         ValueError: If `x` and `labels` differ in length or are empty, if no
-            class has two inputs or there is only one class, or if a value is
-            not finite.
+            class has two inputs or there is only one class, or if an input or
+            a value is not finite.
 
     Reference:
         - [Roy & Vetterli, 2007](https://ieeexplore.ieee.org/document/7098875),

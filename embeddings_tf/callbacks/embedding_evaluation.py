@@ -14,6 +14,9 @@ from embeddings_tf.callbacks.variance_warnings import LEAST_STEPS
 from embeddings_tf.callbacks.variance_warnings import recall_auroc_of_variance
 from embeddings_tf.callbacks.variance_warnings import warn_of_useless_variance
 from embeddings_tf.metrics import arrays
+from embeddings_tf.models.embed_batch import NotFiniteError
+from embeddings_tf.models.embed_batch import require_finite
+from embeddings_tf.models.embed_batch import require_finite_output
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
 
@@ -81,10 +84,12 @@ class EmbeddingEvaluation(HeldOut):
             before.
 
     Raises:
+        FloatingPointError: If an embedding is not finite after an epoch: the
+            training has diverged.
         ValueError: If `x` has no slices, `x` and `labels` differ in length or
             are empty, without `metrics` if labels are not integers or no class
-            has two inputs, if a metric is not one finite number, or if the
-            model has several or named outputs.
+            has two inputs, if an input is not finite, if a metric is not
+            one finite number, or if the model has several or named outputs.
 
     Reference:
         - [Musgrave, Belongie & Lim, 2020](https://arxiv.org/abs/2003.08505)
@@ -147,14 +152,35 @@ class EmbeddingEvaluation(HeldOut):
         super().on_train_begin(logs)
         self._shares = {}
 
+    def _finite_embeddings(self, epoch: int) -> np.ndarray:
+        """Returns the embeddings after an epoch.
+
+        Raises:
+            FloatingPointError: If the training has diverged.
+            ValueError: If a held-out input is not finite.
+        """
+        try:
+            embeddings = self.embed()
+            is_bad = ~np.isfinite(embeddings).all(axis=1)
+            for row in np.flatnonzero(is_bad)[:1]:
+                require_finite("Input", np.asarray(self.x[row : row + 1]), row)
+            require_finite_output("The embedding of input", embeddings, 0)
+        except NotFiniteError as error:
+            raise FloatingPointError(
+                "the embeddings of the held-out set became NaN or infinite in "
+                f"epoch {epoch + 1}; lower the learning rate of the optimizer, "
+                "or clip the gradient (`global_clipnorm` of the optimizer)"
+            ) from error
+        return embeddings
+
     def on_epoch_end(self, epoch, logs=None):
-        self.embeddings = embeddings = self.embed()
+        self.embeddings = embeddings = self._finite_embeddings(epoch)
         for name, value in self.measure(embeddings).items():
             if not np.isfinite(value):
                 raise ValueError(
                     f"{name} of the held-out set is {value} after epoch "
-                    f"{epoch + 1}; the embeddings are "
-                    f"{'finite' if np.isfinite(embeddings).all() else 'NaN'}."
+                    f"{epoch + 1}, although the embeddings are finite. Correct "
+                    "this metric, or lower the learning rate of the optimizer."
                 )
             if logs is not None:
                 logs[f"val_{name}"] = value

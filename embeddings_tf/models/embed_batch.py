@@ -18,6 +18,10 @@ SEVERAL_INPUTS = (
 )
 
 
+class NotFiniteError(ValueError):
+    """A model returns NaN or infinity for a finite input."""
+
+
 def num_inputs(name: str, x) -> int:
     """Returns the number of inputs.
 
@@ -51,7 +55,7 @@ def embed_batch(name: str, model, x, rows: slice) -> np.ndarray:
     require_embeddings(found)
     # Under a strategy, every replica embeds the whole batch.
     embeddings = at_least_single(found[: len(batch)])
-    require_finite("The embedding of input", embeddings, rows.start)
+    require_finite_output("The embedding of input", embeddings, rows.start)
     return embeddings
 
 
@@ -136,11 +140,31 @@ def require_real(name: str, batch: np.ndarray) -> None:
 
 def require_finite(what: str, rows: np.ndarray, first: int) -> None:
     """Raises ValueError for the first row with NaN or infinity."""
-    if rows.dtype.kind in "biuSU":  # the kind of bfloat16 is V
-        return
-    finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
-    if not finite.all():
+    row = _first_not_finite(rows)
+    if row is not None:
         raise ValueError(
-            f"{what} {first + int(finite.argmin())} is not finite: it "
-            "contains NaN or infinite values. Remove them first."
+            f"{what} {first + row} is not finite: it contains NaN or infinite "
+            "values. Remove them first."
         )
+
+
+def require_finite_output(what: str, rows: np.ndarray, first: int) -> None:
+    """Raises NotFiniteError for the first output with NaN or infinity.
+
+    The inputs must have passed `require_finite`.
+    """
+    row = _first_not_finite(rows)
+    if row is not None:
+        raise NotFiniteError(
+            f"{what} {first + row} is not finite, although the input is: "
+            "weights of the model are NaN, or values became too large. Train "
+            "the model with a lower learning rate, or scale the inputs."
+        )
+
+
+def _first_not_finite(rows: np.ndarray) -> int | None:
+    """Returns the number of the first row with NaN or infinity, if any."""
+    if rows.dtype.kind in "biuSUO":  # the kind of bfloat16 is V
+        return None
+    finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
+    return None if finite.all() else int(finite.argmin())

@@ -10,7 +10,7 @@ import tensorflow as tf
 from embeddings_tf import compat
 from embeddings_tf.layers import UncertaintyHead
 from embeddings_tf.models.embed_batch import checked_batch
-from embeddings_tf.models.embed_batch import require_finite
+from embeddings_tf.models.embed_batch import require_finite_output
 from embeddings_tf.models.encoder_features import differs_in_training
 from embeddings_tf.models.encoder_features import encoder_features
 from embeddings_tf.models.method import Method
@@ -141,7 +141,9 @@ class UncertainModel(OwnLossModel):
             rows = slice(first, first + batch_size)
             batch = checked_batch("x", self, x, rows)
             found = self._predict_batch(tf.convert_to_tensor(batch))
-            require_finite("The uncertainty of input", found.numpy(), first)
+            require_finite_output(
+                "The uncertainty of input", found.numpy(), first
+            )
             parts.append(found)
         return np.concatenate(parts)
 

@@ -10,6 +10,7 @@ from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embed_batch
 from embeddings_tf.models.embed_batch import num_inputs
 from embeddings_tf.models.embed_batch import require_finite
+from embeddings_tf.models.embed_batch import require_finite_output
 from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.arguments import function
@@ -99,5 +100,5 @@ def _utterances(model, utterances):
         found = forward(utterance)
         require_embeddings(found)
         embedding = at_least_single(found.numpy())
-        require_finite("The embedding of input", embedding, number)
+        require_finite_output("The embedding of input", embedding, number)
         yield embedding

@@ -163,7 +163,7 @@ def test_a_metric_that_is_not_finite():
     )
     with pytest.raises(
         ValueError,
-        match="score of the held-out set is nan after epoch 1; .* are finite",
+        match="score of the held-out set is nan after epoch 1, .* are finite",
     ):
         run(evaluation, point_model())
 
@@ -190,8 +190,18 @@ def test_embeddings_that_are_not_finite():
     """One clear message, even if the metric returns a number for NaN."""
     model = point_model()
     model.layers[-1].bias.assign([np.nan, 0])
-    with pytest.raises(ValueError, match="NaN|finite"):
-        run(EmbeddingEvaluation(inputs(), LABELS), model)
+    message = "became NaN .* in epoch 1; lower the learning rate .*clipnorm"
+    for measures in ({}, {"score": lambda e, y: 1.0}):
+        with pytest.raises(FloatingPointError, match=message):
+            run(EmbeddingEvaluation(inputs(), LABELS, measures), model)
+
+
+def test_inputs_that_are_not_finite():
+    """The training is not at fault."""
+    x = inputs()
+    x[5, 2] = np.inf
+    with pytest.raises(ValueError, match="Input 5 is not finite"):
+        run(EmbeddingEvaluation(x, LABELS), point_model())
 
 
 def test_the_default_recall_uses_the_distance_of_the_loss():
