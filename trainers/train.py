@@ -76,6 +76,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
     from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.workdir import require_single_run
 
     require_outside_data("--workdir", workdir, run.data.dataset)
     if not is_chief(run.training.strategy):
@@ -86,7 +87,9 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         print("This worker is done; the chief writes the results.")
         return
     with open_workdir(workdir) as path:
-        contains_run(path, run)  # another run is refused at once
+        # Another run is refused at once.
+        require_single_run(path)
+        contains_run(path, run)
         start(run.training.strategy)
         from trainers.data.wait_hint import wait_hint
         from trainers.fit import fit

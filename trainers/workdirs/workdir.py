@@ -244,10 +244,17 @@ def contains_run(path: pathlib.Path, run: Run, **more) -> bool:
 
     Raises:
         ValueError: If the workdir contains a run with other values; names the
-            first different field. Also if one of its files is damaged.
+            first different field. Also if one of its files is damaged, or
+            if there are results without a `config.json`.
     """
-    read_results(path)
+    results = read_results(path)
     if not (path / "config.json").exists():
+        if results:
+            raise ValueError(
+                f"{path} has results.json, but has no config.json that says "
+                "of which run; put it back, move results.json away, or choose "
+                "another --workdir"
+            )
         return False
     different = changed_fields(path, run, **more)
     if different:

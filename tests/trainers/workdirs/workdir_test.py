@@ -226,3 +226,19 @@ def test_a_folder_removed_at_work_does_not_hide_the_error(tmp_path):
         with workdir.open_workdir(str(tmp_path / "run")) as path:
             shutil.rmtree(path)
             raise ZeroDivisionError
+
+
+def test_results_of_another_program_are_kept(tmp_path):
+    file = tmp_path / "results.json"
+    file.write_text('{"my_experiment": 1}')
+    message = "but has no config.json .* move results.json away"
+    with pytest.raises(ValueError, match=message):
+        workdir.contains_run(tmp_path, config())
+    with pytest.raises(ValueError, match=message):
+        workdir.claim(tmp_path, "first", config())
+    assert os.listdir(tmp_path) == ["results.json"]
+    assert json.loads(file.read_text()) == {"my_experiment": 1}
+    file.write_text("{}")
+    workdir.claim(tmp_path, "first", config())
+    file.write_text('{"training": 1}')
+    assert workdir.contains_run(tmp_path, config())
