@@ -203,15 +203,12 @@ def _print_end(comparison: dict, workdir: pathlib.Path) -> None:
 def _train_and_evaluate(planned, overrides) -> dict:
     """Trains and evaluates, unless that is done; returns the results."""
     from trainers.evaluate import evaluate
-    from trainers.goals.goal_overrides import place_overrides
-    from trainers.goals.goal_recipe import written_recipe
-    from trainers.train import train
+    from trainers.train import train_planned
     from trainers.workdirs.workdir import is_evaluated
     from trainers.workdirs.workdir import read_results
 
     folder = planned.path.parent
-    with written_recipe(planned) as recipe:
-        train(recipe, str(folder), place_overrides(overrides))
+    train_planned(planned, str(folder), overrides)
     if not is_evaluated(read_results(folder), planned.run):
         evaluate(str(folder), [])
     return read_results(folder)

@@ -74,9 +74,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
     from trainers.training.strategy import is_chief
     from trainers.training.strategy import start
     from trainers.workdirs.require_outside_data import require_outside_data
-    from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import open_workdir
-    from trainers.workdirs.workdir import require_single_run
 
     require_outside_data("--workdir", workdir, run.data.dataset)
     if not is_chief(run.training.strategy):
@@ -87,20 +85,55 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         print("This worker is done; the chief writes the results.")
         return
     with open_workdir(workdir) as path:
-        # Another run is refused at once.
-        require_single_run(path)
-        contains_run(path, run)
-        start(run.training.strategy)
-        from trainers.data.wait_hint import wait_hint
-        from trainers.fit import fit
+        training = _train(run, name, path, workdir)
+    _print_end(run, training, workdir)
 
-        print(
-            f"Watch: {command_names.shell_command('tensorboard.main')} "
-            f"--logdir {shlex.quote(workdir)}",
-            flush=True,
-        )
-        training = fit(run, name, path)["training"]
-        _save_curve(name, training, path / "learning_curves.png")
+
+def train_planned(planned, workdir: str, overrides: list[str]) -> None:
+    """Writes the recipe of a goal into its workdir, and trains it.
+
+    Both happen under one lock, so a refused start touches no other training.
+
+    Args:
+        planned: A result of `plan_recipe` for this workdir.
+        workdir: The folder of the run.
+        overrides: All fields that the command sets.
+    """
+    from trainers.goals.goal_overrides import place_overrides
+    from trainers.goals.goal_recipe import written_recipe
+    from trainers.workdirs.workdir import open_workdir
+
+    with open_workdir(workdir) as path, written_recipe(planned) as recipe:
+        run = load_recipe(recipe, place_overrides(overrides))
+        training = _train(run, recipe_name(recipe), path, workdir)
+    _print_end(run, training, workdir)
+
+
+def _train(run, name: str, path: pathlib.Path, workdir: str) -> dict:
+    """Trains a run in its open workdir; returns what the results say of it."""
+    from trainers.training.strategy import start
+    from trainers.workdirs.workdir import contains_run
+    from trainers.workdirs.workdir import require_single_run
+
+    # Another run is refused at once.
+    require_single_run(path)
+    contains_run(path, run)
+    start(run.training.strategy)
+    from trainers.fit import fit
+
+    print(
+        f"Watch: {command_names.shell_command('tensorboard.main')} "
+        f"--logdir {shlex.quote(workdir)}",
+        flush=True,
+    )
+    training = fit(run, name, path)["training"]
+    _save_curve(name, training, path / "learning_curves.png")
+    return training
+
+
+def _print_end(run, training: dict, workdir: str) -> None:
+    from trainers.data.wait_hint import wait_hint
+
     if hint := wait_hint(run.data, training):
         print(f"\n{hint}")
     print(
@@ -148,15 +181,12 @@ def train_goal(
     from trainers.training.strategy import start_one_machine
 
     start_one_machine(overrides)
-    from trainers.goals.goal_overrides import place_overrides
     from trainers.goals.goal_recipe import plan_recipe
-    from trainers.goals.goal_recipe import written_recipe
 
     planned = plan_recipe(
         dataset, goal, method, split, workdir, overrides=overrides
     )
-    with written_recipe(planned) as recipe:
-        train(recipe, workdir, place_overrides(overrides))
+    train_planned(planned, workdir, overrides)
 
 
 def check(

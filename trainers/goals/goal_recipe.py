@@ -94,15 +94,7 @@ def plan_recipe(
         words += ["--method", method]
     text = _text(config, words)
     path = pathlib.Path(workdir) / "recipe.py"
-    # An editor may have saved the file in another encoding than UTF-8.
-    if path.exists() and path.read_text("utf-8", "surrogateescape") != text:
-        raise ValueError(
-            f"{path} is another recipe than this command writes: it was "
-            "edited, or the data, the goal, a --config field or this library "
-            "changed. Train "
-            f"it with --config {shlex.quote(str(path))} and another --workdir, "
-            "or choose another --workdir for this command"
-        )
+    _require_same_text(path, text)
     about = f"{goal}: {wanted.about}\n{_summary(config, data)}"
     return Planned(path, text, about, run)
 
@@ -110,6 +102,8 @@ def plan_recipe(
 def write_recipe(planned: Planned) -> str:
     """Writes a recipe, and prints what was chosen; returns its path."""
     path = planned.path
+    # Another process may have written it since the plan.
+    _require_same_text(path, planned.text)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, planned.text)
@@ -119,16 +113,32 @@ def write_recipe(planned: Planned) -> str:
 
 @contextlib.contextmanager
 def written_recipe(planned: Planned):
-    """Writes a recipe; removes it again if its training is refused."""
-    folder = planned.path.parent
-    made = absent([planned.path, folder / ".lock", folder, *folder.parents])
-    is_other_run = (folder / "config.json").exists()
+    """Writes a recipe; removes it again if its training is refused.
+
+    Its workdir must be open, so that no other process trains the recipe.
+    """
+    config = planned.path.with_name("config.json")
+    made = absent([planned.path])
+    is_other_run = config.exists()
     try:
         yield write_recipe(planned)
     except BaseException:
-        if is_other_run or not (folder / "config.json").exists():
+        if is_other_run or not config.exists():
             remove_empty(made)
         raise
+
+
+def _require_same_text(path: pathlib.Path, text: str) -> None:
+    """Raises ValueError if a recipe is there with another text."""
+    # An editor may have saved the file in another encoding than UTF-8.
+    if path.exists() and path.read_text("utf-8", "surrogateescape") != text:
+        raise ValueError(
+            f"{path} is another recipe than this command writes: it was "
+            "edited, or the data, the goal, a --config field or this library "
+            "changed. Train "
+            f"it with --config {shlex.quote(str(path))} and another --workdir, "
+            "or choose another --workdir for this command"
+        )
 
 
 def _summary(config: dict, data: DataSummary) -> str:

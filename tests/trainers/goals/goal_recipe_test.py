@@ -1,6 +1,7 @@
 """Recipes for goals: what is chosen for data of one's own."""
 
 import ast
+import contextlib
 import json
 import pathlib
 
@@ -27,6 +28,7 @@ from trainers.goals.goals import GOALS
 from trainers.goals.goals import METHODS
 from trainers.training.model import build_model
 from trainers.workdirs.workdir import as_json
+from trainers.workdirs.workdir import open_workdir
 from tuning import search
 
 # How Python names the folder whose name is the bytes `caf\xe9`.
@@ -309,3 +311,35 @@ def test_few_training_classes_are_said_to_be_few(
     assert call(train, *command) == 0
     advice = "4 training classes are few"
     assert (advice in capsys.readouterr().out) == is_advised
+
+
+def test_a_running_training_keeps_its_folder(features, tmp_path, capsys):
+    """Its recipe may be written after the refused command looked for one."""
+    run = tmp_path / "new" / "run"
+    words = [features, "--goal", "verify", "--workdir", run]
+    plan, running = goal_recipe.plan_recipe, contextlib.ExitStack()
+
+    def plan_beside_another(*arguments, **options):
+        planned = plan(*arguments, **options)
+        running.enter_context(open_workdir(str(run)))
+        return planned
+
+    with pytest.MonkeyPatch.context() as patch, running:
+        patch.setattr(goal_recipe, "plan_recipe", plan_beside_another)
+        patch.setattr(goal_recipe, "write_atomically", None)
+        assert "another process works in" in refused(capsys, train, *words)
+        assert [path.name for path in run.iterdir()] == [".lock"]
+    assert not run.parent.exists()
+
+
+def test_a_recipe_written_since_the_plan_stays(features, tmp_path):
+    run = tmp_path / "run"
+    planned = goal_recipe.plan_recipe(
+        features, "verify", None, "classes", str(run)
+    )
+    run.mkdir()
+    (run / "recipe.py").write_text("other")
+    with pytest.raises(ValueError, match="is another recipe than this"):
+        with goal_recipe.written_recipe(planned):
+            pass
+    assert (run / "recipe.py").read_text() == "other"
