@@ -23,6 +23,8 @@ PLACE_FIELDS = {
     "manual_dir": "",
     "strategy": "one",
 }
+# Files that are only written under the lock.
+LOCKED_FILES = ("config.json", "results.json", "checkpoints/best.keras")
 # Values of runs without these fields, by section, where the default is another.
 OLDER_VALUES = {
     "uncertainty": {"name": "UncertaintyHead", "novelty_weight": 0.0},
@@ -144,6 +146,7 @@ def open_workdir(workdir: str, *, create: bool = True):
         ) from error
     with lock:
         _lock(lock, workdir, fcntl.LOCK_EX)
+        _remove_leftovers(path)
         try:
             yield path
         finally:
@@ -174,6 +177,21 @@ def read_workdir(workdir: str):
         else:
             _lock(lock, workdir, fcntl.LOCK_SH)
         yield path
+
+
+def _remove_leftovers(path: pathlib.Path) -> None:
+    """Removes what killed processes have left beside complete files.
+
+    A copy of a checkpoint is as large as the checkpoint.
+    """
+    found = [path / "checkpoints" / ".writing.keras"]
+    for file in map(path.joinpath, LOCKED_FILES):
+        # As `embeddings_tf.ops.atomic_file` names them.
+        unique = "[0-9a-f]" * 12
+        found += file.parent.glob(f".{file.stem}.{unique}{file.suffix}")
+    for left in found:
+        with contextlib.suppress(OSError):  # they do no harm
+            left.unlink()
 
 
 def _lock(file, workdir: str, kind: int) -> None:

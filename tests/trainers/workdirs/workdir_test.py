@@ -12,6 +12,7 @@ import shutil
 
 import pytest
 
+from embeddings_tf.ops.atomic_file import atomic_file
 from trainers.config.run_config import run_from_config
 from trainers.workdirs import workdir
 
@@ -242,3 +243,30 @@ def test_results_of_another_program_are_kept(tmp_path):
     workdir.claim(tmp_path, "first", config())
     file.write_text('{"training": 1}')
     assert workdir.contains_run(tmp_path, config())
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    run = tmp_path / "run"
+    (run / "checkpoints").mkdir(parents=True)
+    (run / "checkpoints" / ".writing.keras").write_text("")
+    kept = {".lock", "checkpoints", ".notes.json", ".results.old.json"}
+    kept |= {"config.json", "results.json"}
+    for name in kept - {"checkpoints"}:
+        (run / name).write_text("")
+    for name in ("config.json", "results.json", "checkpoints/best.keras"):
+        with atomic_file(run / name) as temporary:
+            temporary.write_text("")
+        temporary.write_text("")  # as after a kill before it was renamed
+    with workdir.open_workdir(str(run)):
+        assert {path.name for path in run.iterdir()} == kept
+        assert os.listdir(run / "checkpoints") == ["best.keras"]
+
+
+def test_files_of_a_running_process_are_not_removed(tmp_path):
+    with workdir.open_workdir(str(tmp_path)):
+        with atomic_file(tmp_path / "results.json") as temporary:
+            temporary.write_text("{}")
+            with pytest.raises(BlockingIOError):
+                with workdir.open_workdir(str(tmp_path)):
+                    pass
+    assert (tmp_path / "results.json").read_text() == "{}"
