@@ -70,6 +70,7 @@ def cross_validate(
     from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import is_evaluated
     from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.workdir import require_same_code
 
     whole, name = load_recipe(recipe, overrides), recipe_name(recipe)
     _require_folds(recipe, whole, overrides)
@@ -95,6 +96,7 @@ def cross_validate(
             folder = path / f"fold_{fold}"
             if (folder / "config.json").exists():
                 _require_unchanged(folder, changed_fields(folder, runs[fold]))
+                require_same_code(folder, runs[fold])
         missing = [f for f in chosen if not is_evaluated(results[f], whole)]
         if missing:
             start(whole.training.strategy)

@@ -5,10 +5,13 @@ import pathlib
 from trainers.config.run import Run
 from trainers.workdirs.workdir import changed_fields
 from trainers.workdirs.workdir import require_run
+from trainers.workdirs.workdir import require_same_code
 
 
 def require_unchanged(path: pathlib.Path, run: Run, **more) -> None:
     """Raises ValueError if a folder contains another run than today's.
+
+    Own code of the run must also be as it was.
 
     Args:
         path: Workdir of a search or of a trial.
@@ -24,3 +27,4 @@ def require_unchanged(path: pathlib.Path, run: Run, **more) -> None:
             f"{field}={old!r}, and today's is {new!r} ({len(changed)} field(s) "
             "differ). Restore it, or search again."
         )
+    require_same_code(path, run)

@@ -12,6 +12,7 @@ from trainers import cross_validate
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
+from trainers.config import own_code_hashes
 from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.training.best_file import best_file
@@ -180,6 +181,40 @@ def test_folds_of_a_changed_recipe_are_refused(tmp_path, monkeypatch, capsys):
     assert command(cross_validate, *words) == 1
     assert "fold_1 has config.loss.margin=0.3" in capsys.readouterr().err
     assert len(trained) == 1
+
+
+def test_folds_of_other_own_code_are_refused(tmp_path, monkeypatch, capsys):
+    code, cv = tmp_path / "mine.py", tmp_path / "cv"
+    before = "from embeddings_tf.losses import TripletLoss as loss\n"
+    code.write_text(before)
+
+    def train_fold(name, run, fields):
+        pathlib.Path(run).mkdir()
+        workdir.claim(pathlib.Path(run), name, load_recipe(name, fields))
+        raise ValueError("killed")
+
+    monkeypatch.setattr(train, "train", train_fold)
+    words = ("--config", "sprites_retrieval_triplet", *overrides())
+    words += ("--config.batches.num_classes=4", "--workdir", cv)
+    words += ("--config.batches.num_per_class=3", "--folds", 1)
+    words += (f"--config.loss.name={code}:loss",)
+    assert command(cross_validate, *words) == 1
+    assert "killed" in capsys.readouterr().err
+    code.write_text(before + "# edited\n")
+    own_code_hashes._hash.cache_clear()  # as in a new process
+    assert command(cross_validate, *words) == 1
+    error = capsys.readouterr().err
+    assert f"mine.py has changed since the run in {cv} started" in error
+    # As if fold 1 came from another folder.
+    code.write_text(before)
+    own_code_hashes._hash.cache_clear()
+    file = cv / "fold_1" / "config.json"
+    stored = json.loads(file.read_text())
+    stored["own_code"] = {str(code): "0" * 64}
+    file.write_text(json.dumps(stored))
+    assert command(cross_validate, *words) == 1
+    error = capsys.readouterr().err
+    assert f"changed since the run in {cv / 'fold_1'} started" in error
 
 
 def test_another_tuning_fold(tmp_path, monkeypatch):

@@ -10,10 +10,12 @@ import tensorflow as tf
 
 from tests.trainers.training.checkpoint_test import files_of_at_most
 from trainers.config import load_recipe
+from trainers.config import own_code_hashes
 from trainers.data.classes import require_same_classes
 from trainers.data.classes import require_same_features
 from trainers.training import checkpoint
 from trainers.workdirs import workdir
+from trainers.workdirs.same_data import OtherDataError
 from trainers.workdirs.workdir import open_workdir
 from tuning import report
 from tuning import search_report
@@ -170,6 +172,32 @@ def test_a_space_that_sets_something_else_is_refused(tmp_path):
     searching(0)
     with pytest.raises(ValueError, match="space has changed.*piece_size=0"):
         searching(4)
+
+
+def test_trials_of_other_own_code_are_refused(tmp_path):
+    """An interrupted trial would otherwise be recorded as failed."""
+    code = tmp_path / "mine.py"
+    code.write_text("def loss(margin: float = 0.1): ...\n")
+
+    def make_run(hyperparameters):
+        margin = hyperparameters.Choice("margin", [0.1, 0.2])
+        own = [f"loss.name={code}:loss", f"loss.margin={margin}"]
+        return load_recipe("omniglot_retrieval_triplet", own)
+
+    objective = keras_tuner.Objective("score", "max")
+    words = make_run, "own", objective, 2, 0, tmp_path / "search"
+    first = tuner.Tuner(*words)
+    trial = first.oracle.create_trial("a")
+    run = first.make_run(trial.hyperparameters)
+    workdir.claim(first.oracle.folder(trial.trial_id), "own", run)
+    tuner.Tuner(*words)
+    code.write_text("def loss(margin: float = 0.1): pass\n")
+    own_code_hashes._hash.cache_clear()  # as in a new process
+    with pytest.raises(ValueError, match="mine.py has changed since the run"):
+        tuner.Tuner(*words)
+    # A worker of a chief sees it later.
+    with pytest.raises(OtherDataError, match="mine.py has changed"):
+        first.run_trial(trial)
 
 
 def test_a_space_with_fewer_values_than_trials_ends(tmp_path):

@@ -22,7 +22,7 @@ from trainers.config.run import Backbone
 from trainers.config.run import DataFields
 from trainers.data.feature_store import FeatureStore
 from trainers.terminal.progress import Progress
-from trainers.workdirs.same_data import OtherDataError
+from trainers.workdirs.other_data_error import OtherDataError
 from trainers.workdirs.workdir import read_json
 from trainers.workdirs.workdir import write_json
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from embeddings_tf.callbacks import Throughput
 from embeddings_tf.compat import skip_symbolic_build
 from embeddings_tf.models import lower_rates
+from trainers.config.own_code_hashes import own_code_hashes
 from trainers.config.run import Run
 from trainers.data.data import Data
 from trainers.training import strategy as strategies
@@ -22,6 +23,7 @@ from trainers.training.train_model import epochs
 from trainers.training.train_model import train_model
 from trainers.training.train_model import verbosity
 from trainers.workdirs.fingerprint import fingerprint
+from trainers.workdirs.workdir import as_json
 from trainers.workdirs.workdir import recipe_fields
 
 
@@ -80,9 +82,10 @@ def require_recipe_of_chief(run: Run, strategy) -> None:
     """Raises ValueError on a worker whose recipe is not the chief's."""
     strategies.require_same(
         strategy,
-        recipe_fields(run),
-        "the recipe of this worker differs from the chief's; start all workers "
-        "with the same --config, overrides and version",
+        {"recipe": recipe_fields(run), "code": own_code_hashes(as_json(run))},
+        "the recipe of this worker differs from the chief's, or a file of code "
+        "that it names; start all workers with the same --config, overrides, "
+        "files and version",
     )
 
 

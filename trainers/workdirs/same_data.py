@@ -6,6 +6,7 @@ import numpy as np
 
 from embeddings_tf.datasets.own_data import is_own_data
 from trainers.workdirs.fingerprint import fingerprint
+from trainers.workdirs.other_data_error import OtherDataError
 
 TRAINING_FINGERPRINT = "data_fingerprint"
 VALIDATION_FINGERPRINT = "validation_fingerprint"
@@ -14,10 +15,6 @@ FINGERPRINTS = {
     TRAINING_FINGERPRINT: "training",
     VALIDATION_FINGERPRINT: "validation",
 }
-
-
-class OtherDataError(ValueError):
-    """The training or validation data has changed since the run started."""
 
 
 def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:

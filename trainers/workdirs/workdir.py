@@ -8,12 +8,14 @@ import pathlib
 import shlex
 from collections.abc import Iterable
 
+from trainers.config.own_code_hashes import own_code_hashes
 from trainers.config.run import Run
 from trainers.config.run_checks import is_utf8
 from trainers.config.run_config import complete
 from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
 from trainers.terminal import command_names
+from trainers.workdirs.other_data_error import OtherDataError
 
 # Fields for the place of the data and for the machine, which are not part of a
 # recipe, with their defaults.
@@ -236,7 +238,7 @@ def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
     """Records the run in a fresh workdir; refuses the workdir of another run.
 
     `config.json` contains every field of the run, and can start it again:
-    `--config WORKDIR/config.json`.
+    `--config WORKDIR/config.json`. It also contains hashes of own code.
 
     Args:
         path: The workdir.
@@ -248,7 +250,10 @@ def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
         ValueError: As `contains_run`.
     """
     if not contains_run(path, run, **more):
-        wanted = {"recipe": recipe, "config": {**as_json(run), **more}}
+        config = as_json(run)
+        wanted = {"recipe": recipe, "config": {**config, **more}}
+        if hashes := own_code_hashes(config):
+            wanted["own_code"] = hashes
         write_json(path / "config.json", wanted)
 
 
@@ -261,6 +266,7 @@ def contains_run(path: pathlib.Path, run: Run, **more) -> bool:
         **more: As in `claim`.
 
     Raises:
+        OtherDataError: As `require_same_code`.
         ValueError: If the workdir contains a run with other values; names the
             first different field. Also if one of its files is damaged, or
             if there are results without a `config.json`.
@@ -284,7 +290,30 @@ def contains_run(path: pathlib.Path, run: Run, **more) -> bool:
             f"({len(different)} field(s) differ). Choose another --workdir, "
             "or start it again as it was."
         )
+    require_same_code(path, run)
     return True
+
+
+def require_same_code(path: pathlib.Path, run: Run) -> None:
+    """Checks that the user's own code is that with which a run started.
+
+    A workdir of an earlier version has no hashes, and is not checked.
+
+    Args:
+        path: A workdir with this run.
+        run: The typed run.
+
+    Raises:
+        OtherDataError: If a file that the run names has changed.
+    """
+    recorded = _read_config_file(path).get("own_code") or {}
+    for file, found in own_code_hashes(as_json(run)).items():
+        if recorded.get(file, found) != found:
+            raise OtherDataError(
+                f"{file} has changed since the run in {path} started (SHA-256 "
+                f"{found[:16]}, not {recorded[file][:16]}); put the file back "
+                "as it was, or choose another --workdir"
+            )
 
 
 def require_single_run(path: pathlib.Path) -> None:

@@ -19,6 +19,7 @@ from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
+from trainers.config import own_code_hashes
 from trainers.config.build import build
 from trainers.config.own_code import DATA_KINDS
 from trainers.config.own_code import import_own_code
@@ -309,6 +310,9 @@ def test_trained_and_evaluated(code, method, tmp_path):
         "dim": 3,
         "width": 8,
     }
+    # A comment does not matter to a model that is only used.
+    code.write_text(code.read_text() + "# edited\n")
+    own_code_hashes._hash.cache_clear()
     assert call(evaluate, "--workdir", workdir) == 0
     results = json.loads((workdir / "results.json").read_text())
     assert np.isfinite(results["training"]["best_value"])

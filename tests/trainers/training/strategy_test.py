@@ -1,5 +1,6 @@
 """Training on one device, two replicas and two workers agrees."""
 
+import dataclasses
 import functools
 import json
 import os
@@ -23,6 +24,7 @@ from tests.trainers.train_test import state_of
 from tests.trainers.train_test import train
 from trainers import fit
 from trainers.config import load_recipe
+from trainers.config import own_code_hashes
 from trainers.data.data import Data
 from trainers.fit import build_model
 from trainers.training import replicas
@@ -350,6 +352,26 @@ def test_a_worker_with_other_data_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="copy the chief's data to every"):
         # Only the chief has a workdir.
         fit.fit(run, TINY, None)
+
+
+def test_a_worker_with_other_own_code_is_refused(tmp_path, monkeypatch):
+    code = tmp_path / "mine.py"
+    code.write_text("def loss(margin: float = 0.1): ...\n")
+    run = load_recipe(TINY, ["strategy=multi_worker"])
+    own = dataclasses.replace(run.method, name=f"{code}:loss", arguments={})
+    run = dataclasses.replace(run, method=own)
+    compared = []
+
+    def from_chief(strategy, values):
+        compared.extend(values)
+        return compared[:1]
+
+    monkeypatch.setattr(strategies, "from_chief", from_chief)
+    replicas.require_recipe_of_chief(run, None)
+    code.write_text("def loss(margin: float = 0.1): pass\n")
+    own_code_hashes._hash.cache_clear()  # as on another machine
+    with pytest.raises(ValueError, match="or a file of code that it names"):
+        replicas.require_recipe_of_chief(run, None)
 
 
 @pytest.mark.slow
