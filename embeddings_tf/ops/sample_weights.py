@@ -21,7 +21,7 @@ def require_weight_per_row(sample_weight, num_rows: int | None) -> None:
         if isinstance(sample_weight, (tf.Tensor, tf.Variable))
         else tf.TensorShape(np.shape(sample_weight))
     )
-    allowed = ([], [1], [num_rows], [num_rows, 1])
+    allowed: tuple[list, ...] = ([], [1], [num_rows], [num_rows, 1])
     if not any(shape.is_compatible_with(each) for each in allowed):
         raise ValueError(
             "`sample_weight` must have one value for each example, of shape "
