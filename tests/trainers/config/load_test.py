@@ -191,7 +191,7 @@ def test_an_argument_that_the_recipe_leaves_to_the_encoder():
         ("encoder.image_shape=8", r"must be a tuple \(3 items, each an int"),
         (
             "encoder.shape=8",
-            "are dark_ink, dim, fused, gaussian, image_shape, name, num_filters",
+            "are dark_ink, dim, fused, gaussian, image_shape, name, num_fil",
         ),
         (
             "batches.allow_few=True",
