@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import errno
 import io
 import os
 import re
@@ -12,6 +11,7 @@ import warnings
 from typing import NoReturn
 
 from trainers.terminal import command_names
+from trainers.terminal.machine_fault import NO_ROOM
 from trainers.terminal.machine_fault import machine_fault
 
 INPUTS_HELP = (
@@ -35,7 +35,6 @@ BAD_IMAGE = (
     "is not a complete JPEG or PNG image",
     "has 16 bits, of which the upper 8 are kept",
 )
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # How a shell reports a process that was ended by a closed pipe.
 CLOSED_PIPE = 141
 
@@ -219,7 +218,7 @@ def run(function, *arguments) -> int:
         message = _one_line(error)
         if message is None or os.environ.get("EMBEDDINGS_TF_TRACEBACK"):
             raise
-        print(f"error: {message}{_remedy(message)}", file=sys.stderr)
+        print(f"error: {message}{_remedy(message, error)}", file=sys.stderr)
         return 1
     return 0
 
@@ -248,11 +247,11 @@ def _plain_warnings():
         warnings.formatwarning = before
 
 
-def _remedy(message: str | None) -> str:
+def _remedy(message: str | None, error: Exception) -> str:
     """Returns what to do about a full disk, or about bad images."""
     if message is None:
         return ""
-    if machine_fault(message) in NO_ROOM:
+    if machine_fault(error) in NO_ROOM:
         if "make room" in message.lower():
             return ""
         return "; make room and start the same command again"

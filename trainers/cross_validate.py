@@ -69,6 +69,7 @@ def cross_validate(
     from trainers.workdirs.workdir import claim
     from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import is_evaluated
+    from trainers.workdirs.workdir import is_started
     from trainers.workdirs.workdir import open_workdir
     from trainers.workdirs.workdir import require_same_code
 
@@ -91,12 +92,13 @@ def cross_validate(
             from trainers.fit import check_recipe
 
             check_recipe(runs[chosen[0]])  # all folds use the same data
-            claim(path, name, whole)
+        claim(path, name, whole)
         for fold in every:
             folder = path / f"fold_{fold}"
             if (folder / "config.json").exists():
                 _require_unchanged(folder, changed_fields(folder, runs[fold]))
-                require_same_code(folder, runs[fold])
+                if is_started(folder):
+                    require_same_code(folder, runs[fold])
         missing = [f for f in chosen if not is_evaluated(results[f], whole)]
         if missing:
             start(whole.training.strategy)

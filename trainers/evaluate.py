@@ -55,8 +55,8 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         print(f"Evaluating the best epoch of {path}.", flush=True)
         if reached := unfinished(path, own.training.num_epochs):
             print(
-                f"Its training has not ended: {reached}. The same train "
-                "command continues it.",
+                f"Its training has not ended: {reached}. The command that "
+                "started it continues it.",
                 flush=True,
             )
         module, data = evaluator(run), Data(run)

@@ -4,6 +4,7 @@
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shlex
@@ -170,7 +171,7 @@ def model_folder(flag: str, directory: str) -> pathlib.Path:
 
     folder = folder_argument(flag, directory)
     require_utf8(flag, folder)
-    if re.search(r"\[.*\]|\\", str(folder)):
+    if re.search(r"\[.*\]|\\", os.path.abspath(folder)):
         raise ValueError(
             f"{flag} {directory}: TensorFlow reads [ ] and \\ in the path of a "
             "model as a pattern, and could not load the model; name a folder "

@@ -31,6 +31,8 @@ def choose(hyperparameters, config, grid: Mapping[str, Sequence]) -> None:
 
 
 def _draw(hyperparameters, name: str, values: list):
+    if not values:
+        raise ValueError(f"the grid has no value of {name}; give at least one")
     if all(isinstance(value, bool) for value in values):
         # A Choice would make integers of them.
         if len(set(values)) == 2:

@@ -27,4 +27,4 @@ def require_unchanged(path: pathlib.Path, run: Run, **more) -> None:
             f"{field}={old!r}, and today's is {new!r} ({len(changed)} field(s) "
             "differ). Restore it, or search again."
         )
-    require_same_code(path, run)
+    require_same_code(path, run, "search")

@@ -25,6 +25,7 @@ from trainers.workdirs.workdir import claim
 from trainers.workdirs.workdir import contains_run
 from trainers.workdirs.workdir import folder_argument
 from trainers.workdirs.workdir import open_workdir
+from trainers.workdirs.workdir import require_same_code
 from tuning.chief import leave_gpus
 from tuning.chief import role_of_this_process
 from tuning.chief import serve
@@ -171,7 +172,8 @@ def search(arguments, words: list[str]) -> None:
         _check_recipe(run, name)
         path = pathlib.Path(arguments.workdir)
         _wait_for_chief(path)
-        claim(path, recipe, run, search=same)
+        contains_run(path, run, search=same)
+        require_same_code(path, run)
         make_tuner(path).search()
         return
 
@@ -180,7 +182,7 @@ def search(arguments, words: list[str]) -> None:
         if not is_claimed:
             make_run(keras_tuner.HyperParameters())
             _check_recipe(run, name)
-            claim(path, recipe, run, search=same)
+        claim(path, recipe, run, search=same)
         tuner = make_tuner(path)
         report = SearchReport(path, asked, tuner)
         try:

@@ -266,7 +266,7 @@ class Tuner(keras_tuner.Tuner):
         except NOT_OF_THE_VALUES:
             raise
         except Exception as error:
-            if machine_fault(str(error)) is not None:
+            if machine_fault(error) is not None:
                 raise  # TensorFlow's errors are not OSErrors
             record_failure(self._folder(trial), error)
             trial.status = TrialStatus.FAILED
@@ -319,6 +319,9 @@ class Tuner(keras_tuner.Tuner):
         run = self.make_run(trial.hyperparameters)
         self._require_known(trial.hyperparameters)
         with _open_when_free(self._folder(trial)) as path:
+            if workdirs.contains_run(path, run):
+                # Also before its first checkpoint: one search, one code.
+                workdirs.require_same_code(path, run)
             workdirs.claim(path, self.recipe, run)
             board = path / "tensorboard"
             # Written first, so that the tab also shows failed trials.

@@ -17,7 +17,7 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             TensorFlow cannot load a model from the folder.
         FileExistsError: If the version exists.
     """
-    if re.search(r"\[.*\]|\\", str(directory)):
+    if re.search(r"\[.*\]|\\", os.path.abspath(directory)):
         raise ValueError(
             "`directory` must be a path without [ ] and \\, which TensorFlow "
             "reads as a pattern when it loads a model; received "

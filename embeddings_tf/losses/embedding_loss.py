@@ -10,7 +10,7 @@ from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.global_batch import balance_replicas
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.sample_weights import require_weight_per_row
+from embeddings_tf.ops.sample_weights import weight_per_row
 
 # Reductions for which Keras takes the mean over the rows of a replica.
 _MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
@@ -69,7 +69,7 @@ class EmbeddingLoss(keras.losses.Loss):
     def __call__(self, y_true, y_pred, sample_weight=None):
         gaussian.require_points(y_pred)
         labels, embeddings = labelled_batch(y_true, y_pred)
-        require_weight_per_row(sample_weight, embeddings.shape[0])
+        sample_weight = weight_per_row(sample_weight, embeddings.shape[0])
         count_teachable_rows(self, labels)
         values = self.call(labels, tf.cast(embeddings, self.dtype))
         if self.reduction in _MEANS:

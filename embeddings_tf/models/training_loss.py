@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from embeddings_tf import compat
 from embeddings_tf.ops.global_batch import balance_replicas
-from embeddings_tf.ops.sample_weights import require_weight_per_row
+from embeddings_tf.ops.sample_weights import weight_per_row
 
 
 class _GivenValues(keras.losses.Loss):
@@ -57,7 +57,7 @@ def training_loss(model, values, sample_weight=None) -> tf.Tensor:
 def mean_over_rows(values, sample_weight=None) -> tf.Tensor:
     """Mean of `values` `(batch,)`, reduced like every Keras loss."""
     values = tf.convert_to_tensor(values)
-    require_weight_per_row(sample_weight, values.shape[0])
+    sample_weight = weight_per_row(sample_weight, values.shape[0])
     values = balance_replicas(values)
     return _GivenValues(name="loss", dtype="float32")(
         values, values, sample_weight

@@ -178,7 +178,9 @@ def test_other_than_one_weight_per_example_is_refused(weight):
         Ours()(LABELS, Z, sample_weight=weight)
 
 
-@pytest.mark.parametrize("weight", [2.0, [2.0], [2.0] * 6, [[2.0]] * 6])
+@pytest.mark.parametrize(
+    "weight", [2.0, [2.0], [[2.0]], [2.0] * 6, [[2.0]] * 6]
+)
 def test_one_weight_for_all_examples(weight):
     once, twice = (Ours()(LABELS, Z, sample_weight=w) for w in (None, weight))
     np.testing.assert_allclose(twice, 2 * once, rtol=1e-6)
@@ -230,3 +232,29 @@ def test_gradients_are_finite_up_to_1e30(loss, seed):
         value = loss(labels, z)
     assert np.isfinite(value)
     assert np.isfinite(tape.gradient(value, z)).all()
+
+
+@pytest.mark.parametrize("shape", [[None], [None, 1], [None, None]])
+def test_weights_whose_shape_is_unknown_in_a_graph(shape):
+    """A column of weights must not become a matrix of products."""
+    weight = np.array([1, 0, 2, 0.5, 0, 1], "float32")
+    expected = Ours()(LABELS, Z, sample_weight=weight)
+    given = weight.reshape([-1] + [1] * (len(shape) - 1))
+    call = tf.function(
+        lambda weight: Ours()(LABELS, tf.constant(Z), weight),
+        input_signature=[tf.TensorSpec(shape, tf.float32)],
+    )
+    np.testing.assert_allclose(call(given), expected, rtol=1e-6)
+    if shape == [None, None]:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            call(weight[None])
+
+
+def test_a_list_of_graph_tensors_is_a_weight():
+    @tf.function
+    def call(weight):
+        return Ours()(LABELS, tf.constant(Z), [w for w in tf.unstack(weight)])
+
+    weight = tf.constant([1, 0, 2, 0.5, 0, 1])
+    expected = Ours()(LABELS, Z, sample_weight=weight)
+    np.testing.assert_allclose(call(weight), expected, rtol=1e-6)

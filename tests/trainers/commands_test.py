@@ -491,6 +491,12 @@ class TestExport:
         for place in ("d[m]", "d[m]/model", r"d\m"):
             message = refused(capsys, export, *words, place)
             assert "as a pattern, and could not load the model" in message
+        (tmp_path / "c[d]").mkdir()
+        with monkeypatch.context() as inside:
+            inside.chdir(tmp_path / "c[d]")
+            with pytest.raises(ValueError, match="as a pattern"):
+                export.model_folder("--directory", "model")
+        (tmp_path / "c[d]").rmdir()
         assert sorted(os.listdir(tmp_path)) == before
 
     @pytest.mark.parametrize(
@@ -647,7 +653,7 @@ def test_two_bad_states_are_named_at_the_start(run, capsys):
     assert train.main([*map(str, tiny(train, run))]) == 1
     err = capsys.readouterr().err.splitlines()
     assert err[-1].startswith("error: no checkpoint in")
-    assert "remove this folder to train from the start" in err[-1]
+    assert "/checkpoints to train from the start" in err[-1]
     assert all(line.startswith("warning: ") for line in err[:-1])
 
 

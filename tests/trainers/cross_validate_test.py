@@ -191,6 +191,8 @@ def test_folds_of_other_own_code_are_refused(tmp_path, monkeypatch, capsys):
     def train_fold(name, run, fields):
         pathlib.Path(run).mkdir()
         workdir.claim(pathlib.Path(run), name, load_recipe(name, fields))
+        (pathlib.Path(run) / "checkpoints").mkdir()
+        (pathlib.Path(run) / "checkpoints" / "latest.keras").touch()
         raise ValueError("killed")
 
     monkeypatch.setattr(train, "train", train_fold)

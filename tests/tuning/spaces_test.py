@@ -394,6 +394,12 @@ def test_truth_values_stay_truth_values(values):
     assert all(type(value) is bool for value in drawn)
 
 
+def test_a_grid_without_values_names_the_field():
+    config = ml_collections.ConfigDict({"encoder": {"dim": 2}})
+    with pytest.raises(ValueError, match="no value of encoder.dim"):
+        choose(keras_tuner.HyperParameters(), config, {"encoder.dim": []})
+
+
 def test_shares_of_few_dimensions_do_not_coincide():
     expected = {
         16: [1, 2, 3, 4, 8, 16],

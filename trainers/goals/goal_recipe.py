@@ -25,6 +25,8 @@ from trainers.workdirs.workdir import write_atomically
 OF_GAUSSIANS = "encoder.initial_variance="
 # With fewer classes in training, a closed set may be what is wanted.
 FEW_CLASSES = 10
+# Of each class, for a division of the examples.
+LEAST_EXAMPLES = 6
 
 
 class Planned(NamedTuple):
@@ -158,25 +160,31 @@ def _summary(config: dict, data: DataSummary) -> str:
             f"  batches    {config['batches']['name']}, "
             + ", ".join(f"{k}={v}" for k, v in batches.items()),
             f"  evaluation {config['evaluation']['name']}",
-            *_advice(config, len(data.counts["train"])),
+            *_advice(config, data.counts),
         ]
     )
 
 
-def _advice(config: dict, num_classes: int) -> list[str]:
+def _advice(config: dict, counts) -> list[str]:
     """What else to try if the division leaves few classes for training."""
     is_divided = (
         config.get("division", {}).get("by") == "classes"
         and not has_own_splits(config["dataset"])
         and config["batches"]["name"] != "factor_batches"
     )
-    if not is_divided or num_classes >= FEW_CLASSES:
+    num_classes = len(counts["train"])
+    smallest = min(of_split.min() for of_split in counts.values())
+    if (
+        not is_divided
+        or num_classes >= FEW_CLASSES
+        or smallest < LEAST_EXAMPLES
+    ):
         return []
     return [
         f"  advice     {num_classes} training classes are few for learning to "
         "tell new classes apart.",
-        "             If your classes never change, start again with --split "
-        "examples.",
+        "             If your classes never change, use --split examples and "
+        "another --workdir.",
     ]
 
 

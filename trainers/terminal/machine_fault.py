@@ -3,19 +3,24 @@
 import errno
 import os
 
-_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FAULTS = (*NO_ROOM, errno.EIO, errno.EROFS)
 
 
-def machine_fault(message: str) -> int | None:
-    """Returns the number in `errno` of a fault that a message names, or None.
+def machine_fault(error: BaseException) -> int | None:
+    """Returns the number in `errno` of a fault of the machine, or None.
 
     TensorFlow reports a full disk by errors that are not `OSError` and have no
-    number, so the message decides.
+    number, so their message decides.
 
     Args:
-        message: The message of an error of Python or of TensorFlow.
+        error: An error of Python or of TensorFlow.
     """
+    if isinstance(error, OSError):
+        return error.errno if error.errno in _FAULTS else None
+    if not type(error).__module__.startswith("tensorflow"):
+        return None
     for number in _FAULTS:
-        if os.strerror(number) in message:
+        if os.strerror(number) in str(error):
             return number
     return None

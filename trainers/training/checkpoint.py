@@ -211,7 +211,7 @@ def restore(directory: pathlib.Path):
     if found:
         raise DamagedError(
             f"no checkpoint in {directory} can be read; put back the code of "
-            "the model if it has changed, or remove this folder to train from "
+            f"the model if it has changed, or remove {directory} to train from "
             "the start"
         )
     if (directory / "best.keras").exists():

@@ -6,6 +6,8 @@ import pathlib
 import zipfile
 import zlib
 
+from trainers.terminal.machine_fault import NO_ROOM
+
 # Errors of reading a damaged checkpoint. zipfile raises RuntimeError, of which
 # NotImplementedError is a kind, if a damaged header names an unknown method.
 UNREADABLE = (
@@ -18,9 +20,8 @@ UNREADABLE = (
     TypeError,
     ValueError,
 )
-NO_ROOM = (errno.EDQUOT, errno.EFBIG, errno.ENOSPC)
 NO_ACCESS = (errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOENT)
-NO_ACCESS += (errno.EPERM,)
+NO_ACCESS += (errno.EPERM, errno.EIO, errno.EROFS, errno.ESTALE, errno.ENOMEM)
 
 
 def require_damaged(error: Exception, path: pathlib.Path) -> None:

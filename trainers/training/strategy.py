@@ -14,7 +14,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import math
 import os
 import signal
 import subprocess
@@ -23,6 +22,7 @@ import sys
 STRATEGIES = ("one", "mirrored", "multi_worker")
 # How long workers wait for each other when they start.
 START_SECONDS = 600.0
+LARGEST_NUMBER = 1e6
 
 
 def start(name: str) -> None:
@@ -70,10 +70,10 @@ def _number_from(variable: str, default):
         number = kind(text)
     except ValueError:
         number = 0
-    if not 0 < number < math.inf:
+    if not 0 < number <= LARGEST_NUMBER:
         expected = {
             int: "a whole number from 1",
-            float: "a number of seconds above 0",
+            float: "a number of seconds, above 0 and at most 1e6",
         }
         raise ValueError(
             f"the environment variable {variable} must be {expected[kind]}; "

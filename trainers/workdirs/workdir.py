@@ -249,12 +249,18 @@ def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
     Raises:
         ValueError: As `contains_run`.
     """
-    if not contains_run(path, run, **more):
-        config = as_json(run)
-        wanted = {"recipe": recipe, "config": {**config, **more}}
-        if hashes := own_code_hashes(config):
-            wanted["own_code"] = hashes
-        write_json(path / "config.json", wanted)
+    config = as_json(run)
+    hashes = own_code_hashes(config)
+    if contains_run(path, run, **more):
+        recorded = _read_config_file(path)
+        # Without a checkpoint, own code may have been mended since.
+        if "own_code" in recorded and recorded["own_code"] != hashes:
+            write_json(path / "config.json", recorded | {"own_code": hashes})
+        return
+    wanted = {"recipe": recipe, "config": {**config, **more}}
+    if hashes:
+        wanted["own_code"] = hashes
+    write_json(path / "config.json", wanted)
 
 
 def contains_run(path: pathlib.Path, run: Run, **more) -> bool:
@@ -266,7 +272,7 @@ def contains_run(path: pathlib.Path, run: Run, **more) -> bool:
         **more: As in `claim`.
 
     Raises:
-        OtherDataError: As `require_same_code`.
+        OtherDataError: As `require_same_code`, if `is_started`.
         ValueError: If the workdir contains a run with other values; names the
             first different field. Also if one of its files is damaged, or
             if there are results without a `config.json`.
@@ -290,11 +296,24 @@ def contains_run(path: pathlib.Path, run: Run, **more) -> bool:
             f"({len(different)} field(s) differ). Choose another --workdir, "
             "or start it again as it was."
         )
-    require_same_code(path, run)
+    if is_started(path):
+        require_same_code(path, run)
     return True
 
 
-def require_same_code(path: pathlib.Path, run: Run) -> None:
+def is_started(path: pathlib.Path) -> bool:
+    """Whether something was trained in a workdir of a run, folds or a search.
+
+    Before, the user's own code may be mended, such as after an error in the
+    first step.
+    """
+    patterns = "checkpoints/*.keras", "fold_*/checkpoints/*.keras", "trials/*"
+    return any(any(path.glob(pattern)) for pattern in patterns)
+
+
+def require_same_code(
+    path: pathlib.Path, run: Run, flag: str = "--workdir"
+) -> None:
     """Checks that the user's own code is that with which a run started.
 
     A workdir of an earlier version has no hashes, and is not checked.
@@ -302,17 +321,18 @@ def require_same_code(path: pathlib.Path, run: Run) -> None:
     Args:
         path: A workdir with this run.
         run: The typed run.
+        flag: The flag that names the workdir, for the error.
 
     Raises:
         OtherDataError: If a file that the run names has changed.
     """
-    recorded = _read_config_file(path).get("own_code") or {}
+    recorded = _read_config_file(path).get("own_code", {})
     for file, found in own_code_hashes(as_json(run)).items():
         if recorded.get(file, found) != found:
             raise OtherDataError(
                 f"{file} has changed since the run in {path} started (SHA-256 "
                 f"{found[:16]}, not {recorded[file][:16]}); put the file back "
-                "as it was, or choose another --workdir"
+                f"as it was, or start anew in another {flag}"
             )
 
 
@@ -357,6 +377,13 @@ def _read_config_file(path: pathlib.Path) -> dict:
     if not (isinstance(recipe, str) and isinstance(config, dict) and config):
         raise DamagedError(
             f"{file} is damaged (it lacks a recipe or its config); {cure}"
+        )
+    hashes = found.get("own_code", {})
+    if not isinstance(hashes, dict) or not all(
+        isinstance(text, str) for text in hashes.values()
+    ):
+        raise DamagedError(
+            f"{file} is damaged (own_code has no hashes of files); {cure}"
         )
     return found
 

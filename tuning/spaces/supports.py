@@ -1,8 +1,9 @@
 """Supports of each class in a training episode.
 
 For recipes of episodes with at least 55 examples of a class in training, such
-as `n_digit_2_*`: 50 supports and 5 queries must fit into a class. The supports
-of validation and test stay as they are.
+as `n_digit_2_*_prototypical` and `n_digit_2_*_stochastic_prototypes`: 50
+supports and 5 queries must fit into a class. The supports of validation and
+test stay as they are.
 """
 
 from tuning.fields import set_field

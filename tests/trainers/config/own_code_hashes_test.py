@@ -62,6 +62,8 @@ def test_a_run_continues_only_with_its_own_code(code, tmp_path, capsys):
     folder = tmp_path / "run"
     folder.mkdir()
     workdir.claim(folder, "own", run)
+    (folder / "checkpoints").mkdir()
+    (folder / "checkpoints" / "latest.keras").touch()
     before = (folder / "config.json").read_bytes()
     edit(code)
     for use in (workdir.contains_run, workdir.require_same_code):
@@ -69,11 +71,34 @@ def test_a_run_continues_only_with_its_own_code(code, tmp_path, capsys):
             use(folder, run)
     words = ["--config", "omniglot_retrieval_triplet", "--workdir", folder]
     error = refused(capsys, train, *words, f"--config.loss.name={code}:loss")
-    assert "put the file back as it was, or choose another" in error
+    assert "put the file back as it was, or start anew in another" in error
     assert (folder / "config.json").read_bytes() == before
     edit(code, margin=0.1)
     workdir.claim(folder, "own", run)
     assert workdir.contains_run(folder, run)
+
+
+def test_without_a_checkpoint_the_code_may_be_mended(code, tmp_path):
+    """The first step may have failed because of it."""
+    run = run_of(code)
+    workdir.claim(tmp_path, "own", run)
+    edit(code)
+    assert workdir.contains_run(tmp_path, run)
+    workdir.claim(tmp_path, "own", run)
+    found = json.loads((tmp_path / "config.json").read_text())
+    expected = hashlib.sha256(code.read_bytes()).hexdigest()
+    assert found["own_code"] == {str(code): expected}
+
+
+@pytest.mark.parametrize("damage", [["a"], 5, {"mine.py": 5}])
+def test_damaged_hashes_are_named(damage, code, tmp_path):
+    run = run_of(code)
+    workdir.claim(tmp_path, "own", run)
+    file = tmp_path / "config.json"
+    found = json.loads(file.read_text()) | {"own_code": damage}
+    file.write_text(json.dumps(found))
+    with pytest.raises(workdir.DamagedError, match="own_code has no hashes"):
+        workdir.contains_run(tmp_path, run)
 
 
 def test_an_older_run_takes_the_code_that_it_finds(code, tmp_path):

@@ -296,14 +296,19 @@ def test_a_link_without_target_is_no_recipe_of_ours(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("num_classes", "words", "is_advised"),
-    [(8, (), True), (8, ("--split", "examples"), False), (20, (), False)],
+    ("num_classes", "each", "words", "is_advised"),
+    [
+        (8, 8, (), True),
+        (8, 5, (), False),  # 5 examples of a class cannot be divided
+        (8, 8, ("--split", "examples"), False),
+        (20, 8, (), False),
+    ],
 )
 def test_few_training_classes_are_said_to_be_few(
-    num_classes, words, is_advised, tmp_path, capsys
+    num_classes, each, words, is_advised, tmp_path, capsys
 ):
     """Of 8 classes, 4 are left for training; of 20, 12."""
-    labels = np.repeat(np.arange(num_classes), 8)
+    labels = np.repeat(np.arange(num_classes), each)
     x = RNG.normal(size=(len(labels), 3)).astype("float32")
     np.savez(tmp_path / "few.npz", x=x, labels=labels)
     dataset = f"arrays:{tmp_path / 'few.npz'}"

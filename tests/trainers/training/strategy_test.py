@@ -119,11 +119,13 @@ def test_numbers_of_cpus_that_are_none_are_refused(monkeypatch, text):
         strategies.start("one")
 
 
-@pytest.mark.parametrize("text", ["abc", "-1", "0", "nan", "inf"])
+@pytest.mark.parametrize("text", ["abc", "-1", "0", "nan", "inf", "1e300"])
 def test_times_that_are_none_are_refused(monkeypatch, text):
     monkeypatch.setenv("TF_CONFIG", CLUSTER)
     monkeypatch.setenv("EMBEDDINGS_TF_START_SECONDS", text)
-    expected = "START_SECONDS must be a number of seconds above 0; received '"
+    expected = (
+        "must be a number of seconds, above 0 and at most 1e6; received '"
+    )
     with pytest.raises(ValueError, match=f"{expected}{text}'; .* unset it"):
         strategies.start("multi_worker")
 
