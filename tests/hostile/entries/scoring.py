@@ -315,7 +315,8 @@ ENTRIES = {
                 refused("NaN", Y * np.nan),
             ],
             "false_accept_rate": [
-                *number(0.5, low=0, high=1),
+                *number(0.5, low=0, high=1, optional=True),
+                same("None, 3 classes", None, 0.25),
                 refused("0", 0.0),
                 refused("1", 1.0),
                 refused("too small", 0.1),
