@@ -9,7 +9,7 @@ from tools.paired_difference import PairedDifference
 RESULTS = ROOT / "benchmarks" / "results"
 NOT_ATTEMPTED, NO_EXPERIMENT = "not attempted", "no experiment"
 NO_VERDICT = "run, without a verdict"
-# Before the verdict on an experiment of ours, which is no claim of a paper.
+# Stands before a verdict on an experiment that no paper has.
 NOT_IN_PAPER = "not in the paper: "
 NO_DATA = "the data was not available"
 JUDGED = ", our judgement"

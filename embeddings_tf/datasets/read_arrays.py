@@ -2,8 +2,6 @@
 
 import os
 import pathlib
-import zipfile
-import zlib
 
 import numpy as np
 
@@ -12,6 +10,7 @@ from embeddings_tf.datasets.names_in_data import require_different_splits
 from embeddings_tf.datasets.source import Source
 from embeddings_tf.datasets.source_of_arrays import checked_names
 from embeddings_tf.datasets.source_of_arrays import source_of_arrays
+from embeddings_tf.ops.unreadable_zip import UNREADABLE_ZIP
 
 _KNOWN = ("x", "labels", "class_names", "split")
 
@@ -95,13 +94,7 @@ def _arrays(file):
                 raise ValueError("it contains one array without a name")
             with found:
                 return {name: found[name] for name in found.files}
-    except (
-        EOFError,
-        RuntimeError,  # an unknown method of compression
-        ValueError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except (*UNREADABLE_ZIP, ValueError) as error:
         raise ValueError(
             f"{file} is not a complete file of numpy.savez without pickled "
             f"objects ({error}); write it with np.savez(FILE, x=x, "

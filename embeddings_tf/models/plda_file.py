@@ -1,8 +1,6 @@
 """A fitted PLDA as a file: NumPy's npz, without pickled data."""
 
 import os
-import zipfile
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +8,7 @@ import numpy as np
 
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.atomic_file import atomic_file
+from embeddings_tf.ops.unreadable_zip import UNREADABLE_ZIP
 
 FITTED = ("offset", "mean", "between_covariance", "within_covariance")
 
@@ -63,15 +62,7 @@ def read(path: str | os.PathLike, make: Callable[..., Any]) -> Any:
         model.projection = content.get("projection")
         model.log_likelihoods = content["log_likelihoods"].tolist()
         _check_content(model)
-    except (
-        EOFError,
-        KeyError,
-        RuntimeError,  # an unknown method of compression
-        TypeError,
-        ValueError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except (*UNREADABLE_ZIP, KeyError, TypeError, ValueError) as error:
         raise OSError(
             f"{os.fspath(path)!r} must be a file written by PLDA.save; "
             f"reading it failed: {error}. Save the model again."

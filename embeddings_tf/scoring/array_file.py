@@ -3,12 +3,11 @@
 import io
 import json
 import pathlib
-import zipfile
-import zlib
 from collections.abc import Mapping
 
 import numpy as np
 
+from embeddings_tf.ops.unreadable_zip import UNREADABLE_ZIP
 from embeddings_tf.ops.write_atomically import write_atomically
 
 SETTINGS = "settings"
@@ -52,13 +51,7 @@ def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
         settings = json.loads(str(arrays.pop(SETTINGS)))
     except KeyError as error:
         raise ValueError(wrong.format(f"it lacks {error}")) from error
-    except (
-        EOFError,
-        RuntimeError,  # an unknown method of compression
-        ValueError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except (*UNREADABLE_ZIP, ValueError) as error:
         if str(error).startswith(f"{path} is not"):
             raise
         raise ValueError(wrong.format("it is damaged or foreign")) from error

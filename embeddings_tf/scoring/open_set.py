@@ -16,7 +16,7 @@ SCORES = ("log_evidence", "nearest_distance")
 DEFAULT_RATE = 0.05
 
 
-def rate_of(num_classes: int) -> float:
+def default_rate(num_classes: int) -> float:
     """Returns the false-accept rate that a number of classes can promise."""
     return max(DEFAULT_RATE, 1 / (num_classes + 1))
 
@@ -180,7 +180,7 @@ def calibrated(
     """Returns the threshold for a rate, and how it was obtained.
 
     Classes of `held_out` that are enrolled do not count. The rate None is
-    `rate_of` the classes that are left.
+    `default_rate` of the classes that are left.
 
     Raises:
         ValueError: If too few classes are left for the rate.
@@ -192,7 +192,7 @@ def calibrated(
             "on examples of other classes."
         )
     if rate is None:
-        rate = rate_of(len(np.unique(others.labels)))
+        rate = default_rate(len(np.unique(others.labels)))
     scores = open_set_scores(score, classifier, examples, others.embeddings)
     found = conformal_threshold(scores, others.labels, rate)
     threshold = found.pop("threshold")

@@ -25,7 +25,7 @@ from trainers.workdirs.workdir import write_atomically
 OF_GAUSSIANS = "encoder.initial_variance="
 # With fewer classes in training, a closed set may be what is wanted.
 FEW_CLASSES = 10
-# Of each class, for a division of the examples.
+# Examples of each class, for a division of the examples.
 LEAST_EXAMPLES = 6
 
 
@@ -166,7 +166,7 @@ def _summary(config: dict, data: DataSummary) -> str:
 
 
 def _advice(config: dict, counts) -> list[str]:
-    """What else to try if the division leaves few classes for training."""
+    """Lines of advice if the division leaves few classes for training."""
     is_divided = (
         config.get("division", {}).get("by") == "classes"
         and not has_own_splits(config["dataset"])

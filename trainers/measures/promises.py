@@ -6,9 +6,8 @@ Half of the test classes calibrate, the other half measures.
 import numpy as np
 
 from embeddings_tf import metrics
+from embeddings_tf.scoring.open_set import default_rate
 
-# Promised, or the smallest rate that the number of classes can promise.
-FALSE_ACCEPT_RATE = 0.05
 ERROR_RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
 LEVEL = 0.95
 NUM_RESAMPLES = 1000
@@ -34,7 +33,7 @@ def kept_promise(known, unknown, classes, seed: int) -> dict | None:
     if not half:
         return None
     calibrates = np.isin(classes, every[:half])
-    rate = max(FALSE_ACCEPT_RATE, 1 / (half + 1))
+    rate = default_rate(half)
     threshold = metrics.conformal_threshold(
         unknown[calibrates], classes[calibrates], rate
     )["threshold"]

@@ -8,8 +8,8 @@ import zlib
 
 from trainers.terminal.machine_fault import NO_ROOM
 
-# Errors of reading a damaged checkpoint. zipfile raises RuntimeError, of which
-# NotImplementedError is a kind, if a damaged header names an unknown method.
+# Errors of reading a damaged checkpoint. zipfile raises RuntimeError if a
+# damaged header names an unknown method of compression.
 UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,

@@ -312,7 +312,7 @@ def is_started(path: pathlib.Path) -> bool:
 
 
 def require_same_code(
-    path: pathlib.Path, run: Run, flag: str = "--workdir"
+    path: pathlib.Path, run: Run, kind: str = "--workdir"
 ) -> None:
     """Checks that the user's own code is that with which a run started.
 
@@ -321,7 +321,7 @@ def require_same_code(
     Args:
         path: A workdir with this run.
         run: The typed run.
-        flag: The flag that names the workdir, for the error.
+        kind: What to start anew in, for the error: `--workdir` or `search`.
 
     Raises:
         OtherDataError: If a file that the run names has changed.
@@ -332,7 +332,7 @@ def require_same_code(
             raise OtherDataError(
                 f"{file} has changed since the run in {path} started (SHA-256 "
                 f"{found[:16]}, not {recorded[file][:16]}); put the file back "
-                f"as it was, or start anew in another {flag}"
+                f"as it was, or start anew in another {kind}"
             )
 
 
