@@ -3,6 +3,7 @@
 import statistics
 
 from tools import num_dims_sweep
+from tools import untrained_networks
 from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import RETRIEVAL
@@ -112,14 +113,11 @@ def plane_figure(rows: dict[str, dict], title: str):
     figure = Figure(figsize=(3.2 + 5.5 * len(kinds), 5), layout="constrained")
     panels = figure.subplots(1, len(kinds), squeeze=False)[0]
     first = next(iter(rows.values()))
-    shown = {
-        **{method: (results, "test") for method, results in rows.items()},
-        "untrained network": (first, "test_untrained"),
-    }
+    networks = untrained_networks.load().get(first["dataset"], {})
     for panel, (kind, heading) in zip(panels, kinds.items(), strict=True):
-        for index, (method, (results, section)) in enumerate(shown.items()):
-            x = by_fold(results, f"{section}.explicitness")
-            y = by_fold(results, f"{section}.{kind}")
+        for index, (method, results) in enumerate(rows.items()):
+            x = by_fold(results, "test.explicitness")
+            y = by_fold(results, f"test.{kind}")
             folds = [fold for fold in x if fold in y]
             if not folds:
                 continue
@@ -130,6 +128,14 @@ def plane_figure(rows: dict[str, dict], title: str):
                 standard_error([x[fold] for fold in folds]),
                 label=method,
                 **methods.style(index) | {"linestyle": "none"},
+            )
+        if networks:
+            panel.errorbar(
+                untrained_networks.by_network(networks, "explicitness"),
+                untrained_networks.by_network(networks, kind),
+                fmt="x",
+                color="0.4",
+                label="untrained networks",
             )
         panel.set(xlabel="explicitness", ylabel=heading)
         panel.grid(alpha=0.3)

@@ -64,6 +64,9 @@ MEASURES = {
     "explicitness": "explicitness",
     "single_dimension_auc": "single-dimension AUC",
 }
+# What chooses between methods in a search.
+SUM = "corrected_modularity_plus_explicitness"
+COMPARED = {**MEASURES, SUM: "corrected + explicitness"}
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
@@ -152,12 +155,25 @@ def by_fold_and_seed(results: dict, name: str) -> dict[tuple, float]:
     found = {}
     for fold, runs in results["folds"].items():
         of_runs = {
-            run["seed"]: numbers_by_name(run["evaluation"]) for run in runs
+            run["seed"]: _with_sums(numbers_by_name(run["evaluation"]))
+            for run in runs
         }
         if all(name in numbers for numbers in of_runs.values()):
             for seed, numbers in of_runs.items():
                 found[fold, seed] = numbers[name]
     return found
+
+
+def _with_sums(numbers: dict[str, float]) -> dict[str, float]:
+    """Adds corrected modularity plus explicitness where both are there."""
+    sums = {
+        f"{split}.{SUM}": value + numbers[f"{split}.modularity_corrected"]
+        for name, value in numbers.items()
+        for split, _, measure in [name.rpartition(".")]
+        if measure == "explicitness"
+        and f"{split}.modularity_corrected" in numbers
+    }
+    return numbers | sums
 
 
 def paired(first: tuple, second: tuple) -> tuple[dict, dict]:

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from tools import num_dims_sweep
 from tools import untrained_networks
 from tools.cross_validation_figures import figures
+from tools.cross_validation_results import COMPARED
 from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import LOSSES
-from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import METHODS
 from tools.cross_validation_results import RETRIEVAL
 from tools.cross_validation_results import by_fold
@@ -47,7 +47,7 @@ BEGIN, END = (
 )
 # With the modularity of the untrained network in brackets.
 COLUMNS = {
-    **MEASURES,
+    **COMPARED,
     "modularity": "modularity (untrained)",
     "explicitness_held_out": "explicitness, held out",
 }
@@ -252,7 +252,7 @@ def disentangling(
             f"{_cell([*ideal.values()])} |" + " |" * (more - 1)
         )
     lines += [f"| {name} | not run |" + " |" * more for name in missing]
-    compared = [name for name in measures if name in MEASURES]
+    compared = [name for name in measures if name in COMPARED]
     lines += _differences(rows, compared)
     if all(method in rows for method in DROPOUT):
         lines += _differences({m: rows[m] for m in DROPOUT}, compared)
@@ -276,7 +276,7 @@ def _differences(rows: dict[str, dict], measures: list[str]) -> list[str]:
         ]
         for method, (theirs, section) in kinds.items()
     }
-    names = [MEASURES[name] for name in measures]
+    names = [COMPARED[name] for name in measures]
     ratio = ratio_of_test_to_train(ours["config"])
     return [*difference_table(first, names, pairs, ratio, 3), "", SEEDS]
 

@@ -14,6 +14,7 @@ from tools import cross_validation_results as of_folds
 from tools import cross_validation_table
 from tools import equal_budgets_results as winners
 from tools import search_table
+from tools import untrained_networks
 from tools import verification_results as of_pairs
 from tools import verification_table
 from tools.equal_budgets_results import collect
@@ -42,6 +43,7 @@ def table(found: dict) -> str:
         parts += ["", f"### {title}: disentangling", ""]
         parts += _searches(found, rows, dataset)
         parts += cross_validation_table.disentangling(rows)
+        parts += _untrained(dataset, rows)
         parts += ["", _picture(dataset, "plane")]
     for dataset, title, rows in _retrieved(found):
         parts += ["", f"### {title}: recall of held-out classes, %", ""]
@@ -95,6 +97,21 @@ def _disentangled(found: dict):
         }
         if rows:
             yield dataset, title, rows
+
+
+def _untrained(dataset: str, rows: dict[str, dict]) -> list[str]:
+    """Untrained networks of several seeds beside the F-statistic loss."""
+    networks = untrained_networks.load()
+    if OURS not in rows or dataset not in networks:
+        return []
+    return [
+        "",
+        "Untrained networks of several seeds:",
+        "",
+        *untrained_networks.tables(
+            {dataset: networks[dataset]}, {dataset: rows[OURS]}
+        ),
+    ]
 
 
 def _retrieved(found: dict):
@@ -161,7 +178,7 @@ def _trials(recipe: str, search: dict) -> str:
 
 
 def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
-    """Returns a table of our gap to the best rival, without and with searches.
+    """Returns what the searches changed, and our gap to the best rival.
 
     Args:
         before: Results of retrieval by loss, without a search.
@@ -172,9 +189,11 @@ def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
     ks = after[OURS]["config"]["evaluation"]["k"]
     recalls = cross_validation_table.recalls
     pairs = {
-        f"{OURS}, after minus before": recalls(
-            (after[OURS], "test"), (before[OURS], "test"), ks
+        f"{name}, after minus before": recalls(
+            (results, "test"), (before[name], "test"), ks
         )
+        for name, results in after.items()
+        if name in before
     }
     gaps = []
     for when, rows in (("before", before), ("after", after)):

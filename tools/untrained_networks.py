@@ -13,8 +13,9 @@ import argparse
 import json
 import statistics
 
+from tools.cross_validation_results import COMPARED
 from tools.cross_validation_results import DISENTANGLING
-from tools.cross_validation_results import MEASURES
+from tools.cross_validation_results import SUM
 from tools.cross_validation_results import by_fold
 from tools.generated_text import ROOT
 from tools.paired_difference import difference_table
@@ -98,11 +99,16 @@ def section(found: dict[str, dict], ours: dict[str, dict]) -> list[str]:
         found: As from `load`.
         ours: Results of the F-statistic loss by data set.
     """
-    lines = ["", "### Sprites: untrained networks of several seeds", ""]
+    heading = ["", "### Sprites: untrained networks of several seeds", ""]
     if not found:
-        return [*lines, "Not run:", "", COMMAND]
-    names = [*MEASURES.values()]
-    lines += [
+        return [*heading, "Not run:", "", COMMAND]
+    return heading + tables(found, ours)
+
+
+def tables(found: dict[str, dict], ours: dict[str, dict]) -> list[str]:
+    """Returns the lines of `section` below its heading."""
+    names = [*COMPARED.values()]
+    lines = [
         "| frames | networks | folds | " + " | ".join(names) + " | of these "
         "above the F-statistic's modularity |",
         "|---|---:|---|" + "---:|" * (len(names) + 1),
@@ -113,9 +119,9 @@ def section(found: dict[str, dict], ours: dict[str, dict]) -> list[str]:
             continue
         config = ours[dataset]["config"]
         trained = {
-            name: by_fold(ours[dataset], f"test.{name}") for name in MEASURES
+            name: by_fold(ours[dataset], f"test.{name}") for name in COMPARED
         }
-        of_networks = {name: _of_networks(folds, name) for name in MEASURES}
+        of_networks = {name: by_network(folds, name) for name in COMPARED}
         cells = [_spread(numbers) for numbers in of_networks.values()]
         modularity = of_networks["modularity"]
         shared = [f for f in folds if f in trained["modularity"]]
@@ -126,7 +132,7 @@ def section(found: dict[str, dict], ours: dict[str, dict]) -> list[str]:
             f"{', '.join(folds)} | {' | '.join(cells)} | {above} |"
         )
         pairs[f"the mean network, {DISENTANGLING[dataset]}"] = [
-            (trained[name], _by_fold(folds, name)) for name in MEASURES
+            (trained[name], by_fold_of(folds, name)) for name in COMPARED
         ]
     if config:
         ratio = ratio_of_test_to_train(config)
@@ -143,21 +149,31 @@ def section(found: dict[str, dict], ours: dict[str, dict]) -> list[str]:
     ]
 
 
-def _of_networks(folds: dict, name: str) -> list[float]:
+def by_network(folds: dict, name: str) -> list[float]:
     """The measure of each network, the mean over folds."""
     first = next(iter(folds.values()))["networks"]
     return [
-        statistics.fmean(run["networks"][seed][name] for run in folds.values())
+        statistics.fmean(
+            _value(run["networks"][seed], name) for run in folds.values()
+        )
         for seed in first
     ]
 
 
-def _by_fold(folds: dict, name: str) -> dict[str, float]:
+def by_fold_of(folds: dict, name: str) -> dict[str, float]:
     """The measure of each fold, the mean over networks."""
     return {
-        fold: statistics.fmean(of[name] for of in run["networks"].values())
+        fold: statistics.fmean(
+            _value(network, name) for network in run["networks"].values()
+        )
         for fold, run in folds.items()
     }
+
+
+def _value(network: dict[str, float], name: str) -> float:
+    if name == SUM:
+        return network["modularity_corrected"] + network["explicitness"]
+    return network[name]
 
 
 def _spread(numbers: list[float]) -> str:

@@ -193,6 +193,7 @@ def test_how_much_of_the_gap_closes():
     lines = equal_budgets_table.gap(before, after)
     for start in (
         "| F-statistic, after minus before | 2 | +11.00 ± 1.00 (",
+        "| triplet, after minus before | 2 | +26.00 ± 1.00 (",
         "| before: histogram minus F-statistic | 2 | +21.00 ± 1.00 (",
         "| after: triplet minus F-statistic | 2 | +4.00 ± 1.00 (",
         "| gap before minus gap after | 2 | +17.00 ± 2.00 (",
