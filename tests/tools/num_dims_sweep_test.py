@@ -53,6 +53,41 @@ def test_differences_are_to_70_of_500():
     assert line.get_ydata() == pytest.approx([81, 81, 65])
 
 
+def test_the_figure_has_the_folds_that_all_values_share():
+    """70 was run on two folds, 35 on the first, where it is lower."""
+    sweep = found({35: (0.79, 0.5), 70: (0.8, 0.6)})
+    both = num_dims_sweep.figure(sweep).axes[0]
+    assert both.get_title().endswith("standard error over folds 1, 2")
+    assert len(both.containers[0].lines[2]) == 1  # error bars
+    sweep[35]["folds"].pop("2")
+    axes = num_dims_sweep.figure(sweep).axes[0]
+    line, caps, bars = axes.containers[0].lines
+    assert line.get_ydata() == pytest.approx([79, 80])
+    assert axes.get_title() == "Omniglot, fold 1"
+    assert not caps and not bars
+    sweep[35]["folds"]["2"] = sweep[35]["folds"].pop("1")
+    sweep[70]["folds"].pop("2")
+    with pytest.raises(ValueError, match=r"received \[35, 70\] without a"):
+        num_dims_sweep.figure(sweep)
+
+
+def test_what_is_left_to_run():
+    sweep = found({n: (0.8, 0.8) for n in num_dims_sweep.NUM_DIMS})
+    assert num_dims_sweep.left(sweep, ["1", "2"]) == ""
+    for each in sweep.values():
+        for runs in each["folds"].values():
+            runs[0]["training"]["seconds"] = 110.0
+            runs[0]["evaluation"]["seconds"] = 10.0
+    for num_dims in (3, 10):
+        sweep[num_dims]["folds"].pop("2")
+    sweep.pop(500)
+    # Two folds, and two more: four times two minutes.
+    assert num_dims_sweep.left(sweep, ["1", "2"]) == (
+        "folds 2 with K = 3, 10; folds 1, 2 with K = 500; about 2.0 minutes of "
+        "one core a fold, 8 in all"
+    )
+
+
 @pytest.mark.parametrize(
     ("recalls", "expected"),
     [
