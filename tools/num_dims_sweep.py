@@ -15,6 +15,7 @@ from tools.paired_difference import PairedDifference
 from tools.paired_difference import difference_table
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
+from tools.reproduced_verdicts import named_folds
 from trainers.measures.standard_error import standard_error
 from trainers.recipes import every_recipe
 
@@ -38,18 +39,55 @@ def sweep(found: dict[tuple[str, str], dict]) -> dict[int, dict]:
     return dict(sorted(of_recipes.items()))
 
 
+def shared_folds(results: dict[int, dict]) -> dict[int, dict[str, float]]:
+    """Returns recall@1 by `num_dims` and fold, of the runs that all have.
+
+    Folds and seeds differ as much as values of `num_dims` do.
+    """
+    found = {n: by_fold_and_seed(each, MEASURE) for n, each in results.items()}
+    runs = _shared_runs(results)
+    if not runs:
+        raise ValueError(
+            f"the sweep over num_dims: received {[*results]} without a shared "
+            "fold and seed; expected at least one that all values have. Run "
+            "fold 1 of each"
+        )
+    folds = dict.fromkeys(fold for fold, _ in runs)
+    return {
+        num_dims: {
+            fold: statistics.fmean(of[run] for run in runs if run[0] == fold)
+            for fold in folds
+        }
+        for num_dims, of in found.items()
+    }
+
+
+def which_runs(results: dict[int, dict]) -> str:
+    """`fold 1, one seed`: the runs that all values have."""
+    runs = _shared_runs(results)
+    seeds = len({seed for _, seed in runs})
+    return (
+        f"{named_folds({fold for fold, _ in runs})}, "
+        f"{'one seed' if seeds == 1 else f'{seeds} seeds'}"
+    )
+
+
+def _shared_runs(results: dict[int, dict]) -> list[tuple[str, int]]:
+    """Fold and seed of the runs that all values have."""
+    found = [by_fold_and_seed(each, MEASURE) for each in results.values()]
+    return sorted(set.intersection(*map(set, found)))
+
+
 def differences(results: dict[int, dict]) -> dict[int, PairedDifference]:
     """Recall@1 of each `num_dims` minus that of `REFERENCE`, by fold."""
     if REFERENCE not in results:
         return {}
-    ours = results[REFERENCE]
-    ratio = ratio_of_test_to_train(ours["config"])
+    ratio = ratio_of_test_to_train(results[REFERENCE]["config"])
+    by_fold = shared_folds(results)
+    ours = by_fold.pop(REFERENCE)
     found = {
-        num_dims: paired_difference(
-            *paired((theirs, MEASURE), (ours, MEASURE)), ratio
-        )
-        for num_dims, theirs in results.items()
-        if num_dims != REFERENCE
+        num_dims: paired_difference(theirs, ours, ratio)
+        for num_dims, theirs in by_fold.items()
     }
     return {n: each for n, each in found.items() if each is not None}
 
@@ -120,30 +158,6 @@ def left(results: dict[int, dict], folds: list[str]) -> str:
     )
 
 
-def shared_folds(results: dict[int, dict]) -> dict[int, dict[str, float]]:
-    """Returns recall@1 in % by `num_dims` and fold, of what all values have.
-
-    Folds differ as much as values of `num_dims` do.
-    """
-    found = {n: by_fold_and_seed(each, MEASURE) for n, each in results.items()}
-    runs = set.intersection(*map(set, found.values()))
-    if not runs:
-        raise ValueError(
-            f"the sweep over num_dims: received {[*results]} without a shared "
-            "fold and seed; expected at least one that all values have. Run "
-            "fold 1 of each"
-        )
-    folds = sorted({fold for fold, _ in runs})
-    return {
-        num_dims: {
-            fold: 100
-            * statistics.fmean(of[run] for run in runs if run[0] == fold)
-            for fold in folds
-        }
-        for num_dims, of in found.items()
-    }
-
-
 def figure(results: dict[int, dict]):
     """Draws recall@1 over `num_dims`, of the folds that all values have."""
     from matplotlib.figure import Figure
@@ -151,19 +165,16 @@ def figure(results: dict[int, dict]):
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
     by_fold = shared_folds(results)
-    folds = [*next(iter(by_fold.values()))]
-    numbers = [[*of.values()] for of in by_fold.values()]
-    errors = None
-    title = f"Omniglot, fold {folds[0]}"
-    if len(folds) > 1:
-        errors = [*map(standard_error, numbers)]
-        title = "Omniglot: mean and standard error over folds " + ", ".join(
-            folds
-        )
+    numbers = [
+        [100 * value for value in of_one.values()]
+        for of_one in by_fold.values()
+    ]
+    has_errors = len(numbers[0]) > 1
+    title = "mean and standard error, " * has_errors + which_runs(results)
     axes.errorbar(
         [*by_fold],
         [*map(statistics.fmean, numbers)],
-        errors,
+        [*map(standard_error, numbers)] if has_errors else None,
         marker="o",
         capsize=3,
     )
@@ -174,7 +185,7 @@ def figure(results: dict[int, dict]):
         xscale="log",
         xlabel="num_dims (d) of 500 dimensions",
         ylabel="recall@1 of held-out characters, %",
-        title=title,
+        title=f"Omniglot, {title}",
     )
     axes.set_xticks([*by_fold], [str(n) for n in by_fold])
     axes.minorticks_off()

@@ -212,7 +212,7 @@ def _disentangling() -> str:
     networks = untrained_networks.load()[SPRITES]
     pairs["no training (mean of ten networks)"] = (
         folds.by_fold(*own),
-        untrained_networks.by_fold_of(networks, folds.SUM),
+        untrained_networks.of_mean_network(networks, folds.SUM),
     )
     rivals = [
         f"{statistics.fmean(other.values()):.2f}, {name}"

@@ -9,6 +9,7 @@ result files in `benchmarks/results`.
 from tools import cross_validation_results as folds
 from tools import equal_budgets_results as winners
 from tools import num_dims_sweep
+from tools import untrained_networks
 from tools import verification_results as trials
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
@@ -38,6 +39,16 @@ SHOWN = (
     "explicitness",
     "single_dimension_auc",
 )
+RETRIEVED = {
+    ("sprites", WEAPON): "Sprites, weapon visible",
+    ("sprites", EVERY): "Sprites, all frames",
+    ("omniglot", "omniglot"): "Omniglot",
+}
+RIVALS = ("histogram", "triplet", "lifted_structure", "binomial_deviance")
+# In place of a loss: the mean of ten networks without training.
+UNTRAINED = "untrained"
+# Folds of a difference, unless a row says otherwise.
+USUAL = 4
 NO_RUN: dict = {"folds": {}}
 BETAS = (1, 2, 4, 8)
 
@@ -64,6 +75,8 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
             Where both methods of a difference have one, its verdict is theirs.
     """
 
+    networks = untrained_networks.load()
+
     def difference(
         results: dict,
         rival: str,
@@ -72,17 +85,17 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
         prefix="sprites",
         first="f_statistic",
     ):
-        """The F-statistic loss minus a rival, or minus an untrained network."""
+        """The F-statistic loss minus a rival, or minus untrained networks."""
         ours = results.get((f"{prefix}_{first}", data))
         theirs = results.get((f"{prefix}_{rival}", data))
-        section = "test"
-        if rival == "untrained":
-            theirs, section = ours, "test_untrained"
-        if ours is None or theirs is None:
+        if ours is None or (theirs is None and rival != UNTRAINED):
             return None
-        pair = folds.paired(
-            (ours, f"test.{name}"), (theirs, f"{section}.{name}")
-        )
+        own = ours, f"test.{name}"
+        if rival == UNTRAINED:
+            mean = untrained_networks.of_mean_network(networks[data], name)
+            pair = folds.by_fold(*own), mean
+        else:
+            pair = folds.paired(own, (theirs, f"test.{name}"))
         ratio = ratio_of_test_to_train(ours["config"])
         return paired_difference(*pair, ratio)
 
@@ -92,12 +105,10 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
     def minus(results: dict, rivals: dict, data: str, name: str, **more) -> str:
         """Differences of the rivals that have the measure, by their names."""
         cells = {
-            shown: as_cell(difference(results, rival, data, name, **more), 3)
+            shown: difference(results, rival, data, name, **more)
             for rival, shown in rivals.items()
         }
-        return ", ".join(
-            f"{rival} {cell}" for rival, cell in cells.items() if cell
-        )
+        return listed(cells, 3)
 
     def measures(results: dict, rivals: dict, names, **more) -> str:
         """All differences of some measures, by data set."""
@@ -111,20 +122,15 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
 
     def recall(results: dict) -> str:
         parts = []
-        for prefix, data in (("sprites", WEAPON), ("omniglot", "omniglot")):
-            rivals = {
-                loss: difference(
+        for (prefix, data), where in RETRIEVED.items():
+            cells = {
+                loss.replace("_", " "): difference(
                     results, loss, data, "recall_at_1", f"{prefix}_retrieval"
                 )
-                for loss in ("histogram", "triplet", "lifted_structure")
+                for loss in RIVALS
             }
-            cells = ", ".join(
-                f"{loss.replace('_', ' ')} {as_cell(each, 1, 100)}"
-                for loss, each in rivals.items()
-                if each is not None
-            )
-            if cells:
-                parts.append(f"{prefix.title()} {cells}")
+            if text := listed(cells, 1, 100):
+                parts.append(f"{where}{_fewer_folds(cells)}: {text}")
         return "; ".join(parts)
 
     def both(text_of, *words) -> str:
@@ -147,10 +153,6 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
         for data in (WEAPON, EVERY)
     ]
     sweep = num_dims_sweep.sweep(found)
-    over_dims = "; ".join(
-        f"{num_dims}: {as_cell(each, 1, 100)}"
-        for num_dims, each in num_dims_sweep.differences(sweep).items()
-    )
     of_vaes = [
         difference(searched, "beta_vae", data, name)
         or difference(found, f"beta_vae_{beta}", data, name)
@@ -181,7 +183,7 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
         for data, where in SETS.items()
         if run[data]
     )
-    rivals = {loss: loss for loss in (*LOSSES, "untrained")}
+    rivals = {loss: loss for loss in (*LOSSES, UNTRAINED)}
     searches = "" if measures(searched, rivals, SHOWN) else "equal searches; "
     vaes = {f"beta_vae_{beta}": f"beta = {beta}" for beta in BETAS}
     return [
@@ -203,19 +205,16 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
             + "; equal searches" * (not recall(searched)),
         ),
         (
-            "Section 2: all `num_dims` from 2 to 100 of 500 work about as well",
+            'Section 2.1: "relatively insensitive to d for 2 < d < 100"; d is '
+            "`num_dims`, of 500 dimensions",
             num_dims_sweep.verdict(sweep),
-            over_dims
-            and "Omniglot, recall@1 minus that of 70 of 500, in "
-            f"points: {over_dims}",
-            "`omniglot_retrieval_f_statistic_K_of_500`, eight values of K on "
-            "four folds: about 7 minutes of one core a fold, under 4 hours in "
-            "all",
+            _over_num_dims(sweep),
+            _left_of_sweep(found, sweep),
         ),
         (
-            "Figure 3: modularity of three losses on Sprites and small NORB, "
-            "the F-statistic's the highest; explicitness, level on Sprites and "
-            "its the highest on small NORB",
+            "Figure 3: the F-statistic loss has the highest modularity on "
+            "Sprites and small NORB. Its explicitness is level on Sprites and "
+            "the highest on small NORB",
             of_differences(higher, level),
             "Sprites, the F-statistic minus, "
             f"{both(measures, rivals, SHOWN[:-1])}",
@@ -275,6 +274,44 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
     ]
 
 
+def listed(cells: dict, digits: int, scale: float = 1) -> str:
+    """Returns `name difference` of each difference that is not None."""
+    return ", ".join(
+        f"{name} {as_cell(each, digits, scale)}"
+        for name, each in cells.items()
+        if each is not None
+    )
+
+
+def _fewer_folds(cells: dict) -> str:
+    """` (2 folds)` if some difference has fewer than `USUAL`."""
+    counts = sorted({each.count for each in cells.values() if each is not None})
+    if counts == [USUAL]:
+        return ""
+    return f" ({' to '.join(map(str, counts))} folds)"
+
+
+def _over_num_dims(sweep: dict[int, dict]) -> str:
+    """Differences of the sweep over `num_dims`, of the runs of all values."""
+    found = num_dims_sweep.differences(sweep)
+    if not found:
+        return ""
+    return (
+        f"Omniglot, {num_dims_sweep.which_runs(sweep)}, recall@1 minus that of "
+        f"{num_dims_sweep.REFERENCE} dimensions, points: "
+        + "; ".join(
+            f"{num_dims}: {as_cell(each, 1, 100)}"
+            for num_dims, each in found.items()
+        )
+    )
+
+
+def _left_of_sweep(found: dict, sweep: dict[int, dict]) -> str:
+    left = num_dims_sweep.left(sweep, _every_fold(found))
+    recipe = "`omniglot_retrieval_f_statistic_K_of_500`"
+    return f"{recipe}: {left}" if left else recipe
+
+
 def _folds_of_vaes(found: dict, data: str) -> set[str]:
     """The folds on which beta-VAEs were run."""
     return {
@@ -287,15 +324,20 @@ def _folds_of_vaes(found: dict, data: str) -> set[str]:
 
 
 def _left_of_vaes(found: dict, run: dict[str, set[str]]) -> str:
-    """What is left to run; fold 0 is for tuning."""
-    number = found["sprites_f_statistic", EVERY]["config"]["folds"]["num_folds"]
-    every = {str(fold) for fold in range(1, number)}
+    """What is left to run."""
+    every = set(_every_fold(found))
     left = [
         f"{where} {named_folds(every - run[data])}"
         for data, where in SETS.items()
         if every - run[data]
     ]
     return ", ".join(left) + ": 20 minutes a fold for each beta" * bool(left)
+
+
+def _every_fold(found: dict) -> list[str]:
+    """The folds but fold 0, which is for tuning."""
+    number = found["sprites_f_statistic", EVERY]["config"]["folds"]["num_folds"]
+    return [str(fold) for fold in range(1, number)]
 
 
 def searched_results() -> dict:

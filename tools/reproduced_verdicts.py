@@ -80,5 +80,6 @@ def _is_near(cell: PairedDifference) -> bool:
 
 
 def named_folds(folds: Iterable[str]) -> str:
-    """`folds 1, 2`, sorted."""
-    return "folds " + ", ".join(sorted(folds))
+    """`fold 1`, or `folds 1, 2`, sorted."""
+    folds = sorted(folds)
+    return "fold" + "s" * (len(folds) != 1) + f" {', '.join(folds)}"

@@ -132,7 +132,7 @@ def tables(found: dict[str, dict], ours: dict[str, dict]) -> list[str]:
             f"{', '.join(folds)} | {' | '.join(cells)} | {above} |"
         )
         pairs[f"the mean network, {DISENTANGLING[dataset]}"] = [
-            (trained[name], by_fold_of(folds, name)) for name in COMPARED
+            (trained[name], of_mean_network(folds, name)) for name in COMPARED
         ]
     if config:
         ratio = ratio_of_test_to_train(config)
@@ -160,7 +160,7 @@ def by_network(folds: dict, name: str) -> list[float]:
     ]
 
 
-def by_fold_of(folds: dict, name: str) -> dict[str, float]:
+def of_mean_network(folds: dict, name: str) -> dict[str, float]:
     """The measure of each fold, the mean over networks."""
     return {
         fold: statistics.fmean(

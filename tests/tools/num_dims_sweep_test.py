@@ -57,14 +57,15 @@ def test_the_figure_has_the_folds_that_all_values_share():
     """70 was run on two folds, 35 on the first, where it is lower."""
     sweep = found({35: (0.79, 0.5), 70: (0.8, 0.6)})
     both = num_dims_sweep.figure(sweep).axes[0]
-    assert both.get_title().endswith("standard error over folds 1, 2")
+    assert both.get_title().endswith("standard error, folds 1, 2, one seed")
     assert len(both.containers[0].lines[2]) == 1  # error bars
     sweep[35]["folds"].pop("2")
     axes = num_dims_sweep.figure(sweep).axes[0]
     line, caps, bars = axes.containers[0].lines
     assert line.get_ydata() == pytest.approx([79, 80])
-    assert axes.get_title() == "Omniglot, fold 1"
+    assert axes.get_title() == "Omniglot, fold 1, one seed"
     assert not caps and not bars
+    assert num_dims_sweep.differences(sweep)[35].mean == pytest.approx(-0.01)
     sweep[35]["folds"]["2"] = sweep[35]["folds"].pop("1")
     sweep[70]["folds"].pop("2")
     with pytest.raises(ValueError, match=r"received \[35, 70\] without a"):

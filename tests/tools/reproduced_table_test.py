@@ -1,6 +1,7 @@
 """The page of what was reproduced comes from the result files."""
 
 import copy
+import json
 import statistics
 
 import pytest
@@ -74,6 +75,7 @@ def test_a_cell_is_level_within_two_points():
 
 def test_named_folds():
     assert reproduced_verdicts.named_folds(["2", "1"]) == "folds 1, 2"
+    assert reproduced_verdicts.named_folds({"3"}) == "fold 3"
 
 
 def row(rows, start):
@@ -103,6 +105,68 @@ def test_equal_budgets_are_shown_and_decide():
     shown = "Equal budgets: all frames, modularity: triplet -0.097 ± 0.001"
     assert shown in with_them[2]
     assert not with_them[3].startswith("equal searches")
+
+
+def with_folds(results, *folds):
+    return results | {"folds": {f: results["folds"][f] for f in folds}}
+
+
+def test_untrained_networks_are_the_mean_of_ten():
+    found = reproduced_table.folds.load()
+    text = row(reproduced_table.f_statistic_rows(found, {}), "Figure 3")[2]
+    path = reproduced_table.untrained_networks.RESULT
+    every = reproduced_table.EVERY
+    differences = []
+    for fold, run in json.loads(path.read_text())[every].items():
+        networks = [each["modularity"] for each in run["networks"].values()]
+        assert len(networks) == 10
+        ours = [
+            each["evaluation"]["test"]["modularity"]
+            for each in found["sprites_f_statistic", every]["folds"][fold]
+        ]
+        differences.append(statistics.fmean(ours) - sum(networks) / 10)
+    cells = text.partition("all frames, modularity: ")[2]
+    mean = statistics.fmean(differences)
+    shown = cells.partition("all frames, explicitness")[0]
+    assert f"untrained {mean:+.3f} ± " in shown
+
+
+def test_recall_beside_four_losses_names_fewer_folds():
+    found = {
+        key: with_folds(results, "1", "2") if "sprites" in key[0] else results
+        for key, results in reproduced_table.folds.load().items()
+    }
+    text = row(reproduced_table.f_statistic_rows(found, {}), "Figure 2")[2]
+    text = text.partition("in points: ")[2].partition(". Equal")[0]
+    weapon, rest = text.split("; Sprites, all frames")
+    every, characters = rest.split("; Omniglot")
+    ours, theirs = (
+        statistics.fmean(
+            runs[0]["evaluation"]["test"]["recall_at_1"]
+            for runs in found[
+                f"sprites_retrieval_{loss}", reproduced_table.WEAPON
+            ]["folds"].values()
+        )
+        for loss in ("f_statistic", "binomial_deviance")
+    )
+    assert weapon.startswith("Sprites, weapon visible (2 folds): ")
+    cell = f"binomial deviance {100 * (ours - theirs):+.1f} ± "
+    assert cell in weapon
+    assert every.startswith(" (2 folds): ") and "lifted structure" in every
+    assert characters.startswith(": histogram"), "four folds are usual"
+
+
+def test_the_sweep_says_what_was_run():
+    found = dict(reproduced_table.folds.load())
+    for key, results in found.items():
+        if "_of_500" in key[0] and "_70_" not in key[0]:
+            found[key] = with_folds(results, "1")
+    claim, _, ours, takes = row(
+        reproduced_table.f_statistic_rows(found, {}), "Section 2.1"
+    )
+    assert "2 < d < 100" in claim
+    assert ours.startswith("Omniglot, fold 1, one seed, recall@1 minus that of")
+    assert ": folds 2, 3, 4 with K = 1, 3, 10, 35, 150, 300, 500; " in takes
 
 
 def test_the_folds_that_beta_vaes_lack():
