@@ -172,7 +172,7 @@ def table(found: dict[int, dict]) -> str:
 
 
 def figure(found: dict[int, dict]):
-    """Plots EER by depth, with standard errors; dashed: triplet loss."""
+    """Plots EER by depth, with errors over folds; dashed: triplet loss."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(6, 4.2), layout="constrained")
@@ -180,10 +180,11 @@ def figure(found: dict[int, dict]):
     depths = sorted(depth for depth in found if depth)
     for index, (score, name) in enumerate(SCORES.items()):
         values = [errors(found[depth], score) for depth in depths]
+        bars = [standard_error(v) for v in values]
         axes.errorbar(
             depths,
             [statistics.fmean(v) for v in values],
-            [standard_error(v) or 0.0 for v in values],
+            None if None in bars else bars,
             color=f"C{index}",
             marker="os"[index],
             capsize=4,

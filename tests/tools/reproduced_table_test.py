@@ -228,3 +228,71 @@ def test_distances_are_compared_with_their_own_scores_and_the_baselines():
     mean = statistics.fmean(map(statistics.fmean, by_fold.values()))
     start = f"learned distance minus its own cosine {mean:+.2f} ± "
     assert text.startswith(start)
+
+
+def test_table_2_has_its_own_scores_and_the_ablation():
+    found = reproduced_table.trials.load()
+    rows = reproduced_learned_distance.learned_distance_rows(found, {})
+    text = row(rows, "Table 2")[2]
+    # 2.51 - 4.97, 2.57 - 4.77 and 4.73 - 8.61.
+    assert "minus its own cosine: published -2.46, -2.20, -3.88, AN4 " in text
+    assert "triplet" not in text
+    recipes = (
+        "spoken_digit_learned_distance",
+        "spoken_digit_learned_distance_without_auxiliary",
+    )
+    ours, without = (
+        {
+            key: run["evaluation"]["test"]
+            for key, run in found["spoken_digit", "folds", recipe].items()
+        }
+        for recipe in recipes
+    )
+
+    def mean_of(first, second, other):
+        return 100 * statistics.fmean(
+            first[key]["learned_distance"]["equal_error_rate"]
+            - second[key][other]["equal_error_rate"]
+            for key in first
+        )
+
+    _, plda, ablation = text.split("spoken digits ")[1:]
+    assert plda.startswith(f"{mean_of(ours, ours, 'plda'):+.2f} ± ")
+    assert ablation.startswith(
+        f"{mean_of(ours, without, 'learned_distance'):+.2f} ± "
+    )
+
+
+def test_clusters_and_recall_by_the_distance():
+    rows = reproduced_learned_distance.learned_distance_rows(
+        reproduced_table.trials.load(), {}
+    )
+    text = row(rows, "Figure 5")[2]
+    key = reproduced_learned_distance.CLUSTERS, "omniglot"
+    runs = reproduced_table.folds.load()[key]["folds"].values()
+    found = [run["evaluation"] for of_fold in runs for run in of_fold]
+
+    def mean(section, name):
+        return statistics.fmean(each[section][name] for each in found)
+
+    k_means = mean("test", "mutual_information_k_means")
+    assert f"information: k-means {k_means:.3f}, by the distance" in text
+    ours = 100 * mean("test_learned_distance", "recall_at_1")
+    l2 = 100 * mean("test", "recall_at_1")
+    shown = f"Recall@1 by the distance {ours:.1f} %, by L2 {l2:.1f} %, "
+    assert f"{shown}difference {ours - l2:+.1f} ± " in text
+
+
+def test_depths_beside_the_triplet_loss():
+    rows = reproduced_learned_distance.learned_distance_rows(
+        reproduced_table.trials.load(), {}
+    )
+    text = row(rows, "Figure 4")[2]
+    found = reproduced_learned_distance.distance_depth_table.load()
+    for depth, score in ((0, "cosine"), (1, "learned_distance")):
+        mean = 100 * statistics.fmean(
+            run["evaluation"]["test"][score]["equal_error_rate"]
+            for run in found[depth]["folds"].values()
+        )
+        name = f"{depth}:" if depth else "triplet loss by cosine"
+        assert f"{name} {mean:.1f}" in text
