@@ -14,6 +14,8 @@ from tools.paired_episodes import NOTES
 
 # Points below a published number that still count as that number.
 NEAR = 2.0
+# Cells below the paper that the evidence names.
+NAMED = 3
 # Marks of differences whose p is not over seeds.
 STARS = {name: r"\*" * (1 + n) for n, name in enumerate(NOTES)}
 # A claim, the evidence, and the verdict.
@@ -46,20 +48,28 @@ def published_cells(
 ) -> tuple[str, str]:
     """Returns evidence and verdict of accuracies beside published ones.
 
-    The evidence names each cell that is below the paper.
+    Ours are rounded as published numbers are. The evidence names the cells that
+    are below the paper; if they are many, only how far all cells are from it.
 
     Args:
         cells: Ours, None if not run, and the published number, in %, by the
             name of the cell.
         num_seeds: The fewest trainings that a cell rests on.
     """
-    run = {name: pair for name, pair in cells.items() if pair[0] is not None}
+    run = {
+        name: (round(ours, 1), theirs)
+        for name, (ours, theirs) in cells.items()
+        if ours is not None
+    }
     if not run:
         return f"0 of {len(cells)} cells run", verdict(0, 0, len(cells))
-    above = sum(ours >= theirs for ours, theirs in run.values())
-    near = sum(ours >= theirs - NEAR for ours, theirs in run.values())
+    more = {
+        name: round(ours - theirs, 1) for name, (ours, theirs) in run.items()
+    }
+    above = sum(each >= 0 for each in more.values())
+    near = sum(each >= -NEAR for each in more.values())
     ours, theirs = (
-        statistics.mean(column) for column in zip(*run.values(), strict=True)
+        statistics.mean(cells[name][place] for name in run) for place in (0, 1)
     )
     text = (
         f"{len(run)} of {len(cells)} cells run: {above} at or above the paper, "
@@ -71,9 +81,17 @@ def published_cells(
         for name, (ours, theirs) in run.items()
         if ours < theirs
     ]
-    if below:
+    if len(below) > NAMED:
+        text += f"; ours minus published: {ends(more.values())} points"
+    elif below:
         text += f"; below the paper: {', '.join(below)}"
     return text, of_one_seed(verdict(near, len(run), len(cells)), num_seeds)
+
+
+def ends(found: Iterable[float]) -> str:
+    """`-1.5 to +2.0`: the least and the largest number."""
+    found = list(found)
+    return f"{min(found):+.1f} to {max(found):+.1f}"
 
 
 def published_differences(
