@@ -232,9 +232,9 @@ def _depths(found: dict[int, dict]) -> str:
     test = paired_difference(of_scores[own], of_scores[0], ratio)
     layers = ", ".join(f"{n}: {mean[n]:.1f}" for n in mean if n)
     return (
-        f"AN4, {named_folds(found[own]['folds'])}, EER in % by hidden layers: "
-        f"{layers}; triplet loss by cosine {mean[0]:.1f}; {own} layers minus "
-        f"it, points: {as_cell(test, 2)}; "
+        f"AN4, {named_folds(found[own]['folds'])}, one seed, EER in % by "
+        f"hidden layers: {layers}; triplet loss by cosine {mean[0]:.1f}; {own} "
+        f"layers minus it, points: {as_cell(test, 2)}; "
         "[table](verification.md#hidden-layers-of-the-distance)"
     )
 
@@ -276,11 +276,13 @@ def _retrieved(results: dict) -> str:
             "learned_distance_to_class_means",
         )
     )
+    count = len(folds.seeds_of(results))
+    seeds = "one seed" if count == 1 else f"{count} seeds"
     ranked, by_l2 = "test_learned_distance.recall_at_1", "test.recall_at_1"
     return (
-        f"Omniglot, {named_folds(results['folds'])}, normalized mutual "
-        f"information: k-means {of(k_means):.3f}, by the distance to its "
-        f"centroids {of(by_distance):.3f}, difference "
+        f"Omniglot, {named_folds(results['folds'])}, {seeds}, normalized "
+        f"mutual information: k-means {of(k_means):.3f}, by the distance to "
+        f"its centroids {of(by_distance):.3f}, difference "
         f"{minus(by_distance, k_means, 3)}; by the distance to class means "
         f"{of(to_means):.3f}. Recall@1 by the distance {100 * of(ranked):.1f} "
         f"%, by L2 {100 * of(by_l2):.1f} %, difference "
