@@ -25,6 +25,10 @@ from tools.generated_text import ROOT
 from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
+from tools.paired_difference import LEGENDS
+from tools.paired_difference import as_cell
+from tools.paired_episodes import NOTES
+from tools.paired_episodes import paired_runs
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.sampler_series import CHARACTERS
@@ -176,11 +180,44 @@ def part_table(part: Part, found: dict) -> str:
         "",
         f"Accuracy in %, `{part.recipe}`, {EPISODES:,} episodes; "
         f"{hardware(training)}.",
+        *differences(part, found),
         *command_lines(commands),
         "",
         f"![Error against samples](../figures/{part.figure}.png)",
     ]
     return "\n".join(lines)
+
+
+def differences(part: Part, found: dict) -> list[str]:
+    """The table of one intersection sample minus every other setting.
+
+    Runs are paired by seed, so that a setting of one seed is not compared with
+    a mean of several.
+    """
+    one = found.get("intersection", {}).get(1)
+    if not one:
+        return []
+    lines = [
+        "",
+        "| one intersection sample minus | samples | seeds | "
+        + " | ".join(heading for *_, heading in part.cells)
+        + " |",
+        "|---|---:|---|" + "---:|" * len(part.cells),
+    ]
+    for series, by_samples in found.items():
+        for count, runs in by_samples.items():
+            shared = {run["seed"] for run in one} & {r["seed"] for r in runs}
+            if runs is one or not shared:
+                continue
+            cells = [
+                as_cell(paired_runs(one, runs, split, condition), 1)
+                for split, condition, _ in part.cells
+            ]
+            seeds = " ".join(map(str, sorted(shared)))
+            row = " | ".join([series, str(count), seeds, *cells])
+            lines.append(f"| {row} |")
+    legend = f"Points. {LEGENDS['seeds']} {NOTES['episodes']}"
+    return [*lines, "", legend]
 
 
 def figure(part: Part, found: dict):

@@ -212,6 +212,27 @@ def test_the_study_of_the_samplers_ignores_other_runs():
     )
 
 
+def test_the_study_pairs_samplers_by_seed():
+    """A setting of seed 0 is not compared with the mean over seeds 0 and 1."""
+    one = [study_run("intersection", 1, 0.9), study_run("intersection", 1, 0.7)]
+    ten = [study_run("naive", 10, 0.8), study_run("naive", 10, 0.64)]
+    for runs in (one, ten):
+        runs[1]["seed"] = 1
+    many = study_run("naive", 100, 0.85)
+    found = samplers_study.by_series([*one, *ten, many], sampler_series.NUMBERS)
+    _, part = samplers_study.PARTS
+    lines = samplers_study.differences(part, found)
+    # Differences are 10 and 6 points: mean 8, standard error 2, and with one
+    # degree of freedom p = 1 - 2 atan(8 / 2) / pi = .156.
+    cells = " | ".join(["+8.0 ± 2.0 (.156)"] * len(part.cells))
+    assert f"| naive | 10 | 0 1 | {cells} |" in lines
+    cells = " | ".join(["+5.0"] * len(part.cells))
+    assert f"| naive | 100 | 0 | {cells} |" in lines
+    assert not any(line.startswith("| intersection") for line in lines)
+    assert "\n".join(lines) in samplers_study.part_table(part, found)
+    assert not samplers_study.differences(part, {"naive": found["naive"]})
+
+
 def test_bars_need_two_methods_with_all_tasks():
     tasks = [[50.0, 60.0], [70.0]]
     panels = {
