@@ -29,6 +29,8 @@ from trainers.workdirs.workdir import require_same_code
 from tuning.chief import leave_gpus
 from tuning.chief import role_of_this_process
 from tuning.chief import serve
+from tuning.full_length import kept_in_full
+from tuning.full_length import to_full_length
 from tuning.search_report import SearchReport
 from tuning.search_report import save_trials_picture
 from tuning.search_report import say_what_is_next
@@ -222,9 +224,6 @@ def _wait_for_chief(path: pathlib.Path) -> None:
 
 def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:
     """Returns the winner's values, drawn again into the full-length recipe."""
-    from tuning.report import kept_in_full
-    from tuning.report import to_full_length
-
     best = results["best"]
     if best is None:
         return []

@@ -8,19 +8,22 @@ import time
 from trainers.config import load_recipe
 from trainers.terminal import command_names
 from trainers.workdirs.workdir import read_results
+from tuning.full_length import kept_in_full
 
 
 class SearchReport:
     """Writes the files of a search and prints a line for each trial."""
 
     def __init__(self, path: pathlib.Path, asked: dict, tuner):
-        from tuning import report
+        from tuning import search_files
 
         self.path, self.asked, self.tuner = path, asked, tuner
         self.out = sys.stdout
         self.started = time.monotonic()
         self.seconds_before = _seconds_before(path)
-        report.rows(tuner.oracle)  # reports damaged files before any trial
+        search_files.rows(
+            tuner.oracle
+        )  # reports damaged files before any trial
         self.shown = len(tuner.oracle.end_order)
         if tuner.oracle.start_order:
             self.say(f"Resuming after {self.shown} trials.")
@@ -35,10 +38,10 @@ class SearchReport:
     def update(self) -> dict:
         """Writes the files, and prints a line for each new trial."""
         from trainers.terminal.progress import time_left
-        from tuning import report
+        from tuning import search_files
 
         seconds = self.seconds_before + time.monotonic() - self.started
-        results = report.write(self.path, self.asked, self.tuner, seconds)
+        results = search_files.write(self.path, self.asked, self.tuner, seconds)
         oracle, best = self.tuner.oracle, results["best"]
         total = oracle.max_trials
         by_trial = {row["trial"]: row for row in results["trials"]}
@@ -100,8 +103,6 @@ def save_trials_picture(path: pathlib.Path, results: dict) -> None:
 
 def _folds_of_winner(arguments) -> str:
     """The command that trains the winner on the other folds, or nothing."""
-    from tuning.report import kept_in_full
-
     run = load_recipe(
         arguments.config, kept_in_full(arguments.config, arguments.overrides)
     )

@@ -32,6 +32,8 @@ from trainers.workdirs.overrides import overrides
 from trainers.workdirs.workdir import read_results
 from trainers.workdirs.workdir import recipe_fields
 from trainers.workdirs.workdir import update_results
+from tuning.full_length import kept_in_full
+from tuning.full_length import kept_places
 from tuning.require_unchanged import require_unchanged
 from tuning.search import SAME
 from tuning.search import SPACES
@@ -98,9 +100,6 @@ def winning_overrides(
     recipe, name = results["recipe"], results["space"]
     best, given = results["best"], results["overrides"]
     space = load_function(name, SPACES, "space", "space", space_names())
-
-    from tuning.report import kept_in_full
-    from tuning.report import kept_places
 
     def winner(fields):
         values = keras_tuner.HyperParameters()

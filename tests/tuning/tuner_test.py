@@ -17,7 +17,7 @@ from trainers.training import checkpoint
 from trainers.workdirs import workdir
 from trainers.workdirs.same_data import OtherDataError
 from trainers.workdirs.workdir import open_workdir
-from tuning import report
+from tuning import search_files
 from tuning import search_report
 from tuning import tuner
 from tuning.local_workers import MAX_KILLS
@@ -320,7 +320,7 @@ def test_another_error_is_a_failed_trial(tmp_path, monkeypatch):
 
     searching = fake_tuner(tmp_path, monkeypatch, fail)
     searching.search()
-    (row,) = report.rows(searching.oracle)
+    (row,) = search_files.rows(searching.oracle)
     assert (row["status"], row["message"]) == (
         "failed",
         "margin must be positive",
@@ -400,7 +400,7 @@ def test_the_row_of_a_trial(tmp_path):
     ended_trial(oracle)
     folder = oracle.folder(oracle.end_order[0])
     workdir.write_json(folder / "results.json", {"training": TRAINING})
-    (row,) = report.rows(oracle)
+    (row,) = search_files.rows(oracle)
     assert (row["status"], row["objective"]) == ("completed", 0.5)
     assert row["seconds"] == 1.5
 
@@ -427,7 +427,7 @@ def test_results_with_values_of_another_type_are_named(field, value, tmp_path):
         del damaged[field]
     workdir.write_json(folder / "results.json", {"training": damaged})
     with pytest.raises(ValueError, match="results.json is .*another --workdir"):
-        report.rows(oracle)
+        search_files.rows(oracle)
 
 
 @pytest.mark.parametrize("failure", [{}, {"status": "failed"}, {"status": 3}])
@@ -437,7 +437,7 @@ def test_a_failure_without_its_reason_is_named(failure, tmp_path):
     folder = oracle.folder(oracle.end_order[0])
     workdir.write_json(folder / "results.json", {"failure": failure})
     with pytest.raises(ValueError, match="results.json is .*another --workdir"):
-        report.rows(oracle)
+        search_files.rows(oracle)
 
 
 def test_the_time_of_a_search_is_a_number(tmp_path):
@@ -456,4 +456,4 @@ def test_results_that_are_damaged_are_named(content, tmp_path):
         file = oracle.folder(oracle.end_order[0]) / "results.json"
         file.write_text(content)
     with pytest.raises(ValueError, match="results.json is .*damaged"):
-        report.rows(oracle)
+        search_files.rows(oracle)

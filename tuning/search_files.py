@@ -6,9 +6,7 @@ import pathlib
 
 from keras_tuner.engine.trial import TrialStatus
 
-from trainers.config.load import read_run
 from trainers.config.run_config import config_of
-from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.recipe_text import recipe_text
 from trainers.workdirs.same_data import FINGERPRINTS
@@ -21,14 +19,6 @@ from tuning.trial_files import objective_value
 
 TRAINING = ("best_epoch", "epochs", "steps", "seconds")
 MADE_BY = ("commit", "processor", "cores")
-# Last parts of the names of fields that set the length of a training.
-LENGTHS = (
-    "num_epochs",
-    "steps_per_epoch",
-    "patience",
-    "decay_steps",
-    "warmup_steps",
-)
 
 
 def names_in(oracle) -> list[str]:
@@ -176,61 +166,3 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
         *(f"    {name} = {value!r}" for name, value in row["values"].items()),
     ]
     return recipe_text("\n".join(about), {**config_of(run), **PLACE_FIELDS})
-
-
-def kept_in_full(recipe: str, overrides: list[str]) -> list[str]:
-    """Returns the overrides of a search that do not shorten its trainings.
-
-    A length that the recipe does not have stays. Only the steps of a decay that
-    the overrides themselves begin are stretched with the training, so that the
-    decay ends, after its warm-up, where it ended before.
-    """
-    own = numbers_by_name(config_of(read_run(recipe)))
-    full, short = (
-        run.training.num_epochs * run.training.steps_per_epoch
-        for run in (read_run(recipe), read_run(recipe, overrides))
-    )
-    parts = [override.partition("=") for override in overrides]
-    parts = [(n.removeprefix("training."), value) for n, _, value in parts]
-    given, kept = dict(parts), []
-    for override, (name, value) in zip(overrides, parts, strict=True):
-        schedule, _, last = name.rpartition(".")
-        begun = name not in own or f"{schedule}.name" in given
-        if begun and last == "decay_steps":
-            warmup = given.get(f"{schedule}.warmup_steps")
-            warmup = float(warmup or own.get(f"{schedule}.warmup_steps") or 0)
-            end = (float(value) + warmup) * full / short
-            kept.append(f"{name}={round(end - warmup)}")
-        elif begun or last not in LENGTHS:
-            kept.append(override)
-    return kept
-
-
-def kept_places(overrides: list[str]) -> list[str]:
-    """Returns the overrides of folders and devices, which no recipe sets."""
-    return [
-        override
-        for override in overrides
-        if override.partition("=")[0].rpartition(".")[2] in PLACE_FIELDS
-    ]
-
-
-def to_full_length(short, full, overrides: list[str]) -> list[str]:
-    """Returns overrides with which `best.py` trains for the recipe's length.
-
-    Args:
-        short: The winner's run.
-        full: The run with the same values and the recipe's own length.
-        overrides: Overrides of the search. The result includes overrides of
-            folders and devices, which `best.py` does not set.
-    """
-    found = kept_places(overrides)
-    # Fields that set a length are numbers.
-    before, after = (
-        numbers_by_name(config_of(short)),
-        numbers_by_name(config_of(full)),
-    )
-    for name, value in after.items():
-        if before[name] != value:
-            found.append(f"{name}={value}")
-    return found

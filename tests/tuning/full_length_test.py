@@ -1,6 +1,5 @@
 """The printed fields that train a winner for the length of its recipe."""
 
-import ast
 import types
 
 import keras_tuner
@@ -8,8 +7,8 @@ import pytest
 
 from trainers.config import load_recipe
 from trainers.config.load import load_function
-from tuning import report
 from tuning import search
+from tuning.full_length import kept_in_full
 
 
 def fields(recipe, space_name, overrides, **fixed):
@@ -111,7 +110,7 @@ def test_another_schedule_than_the_recipes_is_stretched_too():
     ]
     short = load_recipe("omniglot_retrieval_triplet", overrides)
     ratio = full / (short.training.num_epochs * short.training.steps_per_epoch)
-    kept = report.kept_in_full("omniglot_retrieval_triplet", overrides)
+    kept = kept_in_full("omniglot_retrieval_triplet", overrides)
     assert f"{rate}.decay_steps={round(100 * ratio)}" in kept
     assert f"{rate}.name=ExponentialDecay" in kept
     assert not any(field.startswith("num_epochs") for field in kept)
@@ -125,26 +124,3 @@ def test_places_are_named_and_searched_values_kept():
         "data_dir=/data",
         f"num_epochs={recipe.training.num_epochs}",
     }
-
-
-@pytest.mark.parametrize(
-    "name", [r"back\users", 'three"""quotes', "caf\udce9", "return\rhere"]
-)
-def test_the_winners_recipe_can_be_read(name, tmp_path):
-    """Its docstring has the path of the recipe, whatever its characters."""
-    row = {
-        "trial": "0",
-        "objective": 0.5,
-        "best_epoch": 1,
-        "epochs": 2,
-        "values": {"encoder.name": name},
-    }
-    asked = {"recipe": f"{name}/a.py", "space": "demo", "objective": "loss"}
-    oracle = types.SimpleNamespace(end_order=["0"])
-    text = report.as_recipe(load_recipe("demo"), row, asked, oracle)
-    file = tmp_path / "best.py"
-    file.write_bytes(text.encode())
-    assert load_recipe(str(file)) == load_recipe("demo")
-    about = ast.get_docstring(ast.parse(file.read_bytes()))
-    assert f"Recipe: {name}/a.py; space: demo; trial 0." in about
-    assert f"    encoder.name = {name!r}" in about

@@ -1,0 +1,32 @@
+"""The recipe file of a search's winner."""
+
+import ast
+import types
+
+import pytest
+
+from trainers.config import load_recipe
+from tuning import search_files
+
+
+@pytest.mark.parametrize(
+    "name", [r"back\users", 'three"""quotes', "caf\udce9", "return\rhere"]
+)
+def test_the_winners_recipe_can_be_read(name, tmp_path):
+    """Its docstring has the path of the recipe, whatever its characters."""
+    row = {
+        "trial": "0",
+        "objective": 0.5,
+        "best_epoch": 1,
+        "epochs": 2,
+        "values": {"encoder.name": name},
+    }
+    asked = {"recipe": f"{name}/a.py", "space": "demo", "objective": "loss"}
+    oracle = types.SimpleNamespace(end_order=["0"])
+    text = search_files.as_recipe(load_recipe("demo"), row, asked, oracle)
+    file = tmp_path / "best.py"
+    file.write_bytes(text.encode())
+    assert load_recipe(str(file)) == load_recipe("demo")
+    about = ast.get_docstring(ast.parse(file.read_bytes()))
+    assert f"Recipe: {name}/a.py; space: demo; trial 0." in about
+    assert f"    encoder.name = {name!r}" in about
