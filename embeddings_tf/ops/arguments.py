@@ -19,15 +19,7 @@ LARGEST_NUMBER = 1e18
 
 def positive_integer(name: str, value) -> int:
     """Returns an int; ValueError unless it is whole, 1 to `LARGEST`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1 or isinstance(value, bool):
-        raise ValueError(
-            f"`{name}` must be an integer of at least 1; received "
-            f"{_shown(value)}."
-        )
+    number = integer_at_least(name, value, 1)
     if number > LARGEST:
         raise ValueError(
             f"`{name}` must be at most {LARGEST}; received {_shown(value)}."
