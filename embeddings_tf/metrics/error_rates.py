@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from embeddings_tf.metrics.operating_points import OperatingPoints
-from embeddings_tf.metrics.operating_points import trials
+from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.ops.arguments import finite_number
 
 
@@ -50,7 +49,7 @@ def error_rates(
     limit = threshold
     if not (isinstance(limit, float | np.floating) and np.isinf(limit)):
         threshold = finite_number("threshold", threshold)
-    scores, is_target = trials(scores, is_target)
+    scores, is_target = trials_of_both_kinds(scores, is_target)
     if scores.dtype.kind in "iu" and np.isfinite(threshold):
         # Exact also where float64 is not.
         whole = isinstance(limit, (int, np.integer))
@@ -58,10 +57,5 @@ def error_rates(
     else:
         # As float32, it could be rounded down to the largest score.
         accepted = scores >= np.float64(threshold)
-    # Refuses trials of one kind only; the other threshold accepts everything.
-    points = OperatingPoints(
-        np.array([np.inf, threshold, -np.inf]),
-        np.array([0, np.sum(accepted & is_target), np.sum(is_target)]),
-        np.array([0, np.sum(accepted & ~is_target), np.sum(~is_target)]),
-    )
-    return float(points.false_alarm[1]), float(points.miss[1])
+    false_accepts, misses = accepted[~is_target], ~accepted[is_target]
+    return float(np.mean(false_accepts)), float(np.mean(misses))
