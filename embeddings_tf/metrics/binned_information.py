@@ -6,9 +6,9 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.arrays import number_of_bins
-from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import share
 
 # Tolerance for rounding errors of 0, in nats.
 NOTHING = 1e-12
@@ -24,11 +24,7 @@ def discrete(
     """Numbers the bins of dimensions and the values of factors from 0."""
     bins = number_of_bins("bins", bins)
     one_of("binning", binning, ("uniform", "quantile"))
-    if not 0 <= number_at_least("min_probability", min_probability, 0) < 1:
-        raise ValueError(
-            "`min_probability` must be in [0, 1), for instance 0 or 1e-4; "
-            f"received {min_probability!r}."
-        )
+    share("min_probability", min_probability)
     codes, _ = arrays.scaled(codes, axis=0)
     binned = [_bin(dimension, bins, binning) for dimension in codes.T]
     return _numbered(binned), _numbered(factors.T)

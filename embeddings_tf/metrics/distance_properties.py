@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import integer_at_least
 
 
 def distance_properties(
@@ -68,10 +68,7 @@ def distance_properties(
             f"received shape {distance.shape}. Pass score_all_pairs of one "
             "set of embeddings."
         )
-    if positive_integer("num_items", num_items) < 3:
-        raise ValueError(
-            f"`num_items` must be at least 3; received {num_items}."
-        )
+    integer_at_least("num_items", num_items, 3)
     first, second = np.triu_indices(n, 1)
     rows = np.arange(n)
     if num_items < n:
