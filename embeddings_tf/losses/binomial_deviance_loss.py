@@ -197,7 +197,6 @@ class BinomialDevianceLoss(EmbeddingLoss):
     def get_config(self):
         return {
             **super().get_config(),
-            "dtype": self.dtype,
             "scale": self.scale,
             "threshold": self.threshold,
             "negative_cost": self.negative_cost,

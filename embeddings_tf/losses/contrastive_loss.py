@@ -162,7 +162,6 @@ class ContrastiveLoss(EmbeddingLoss):
     def get_config(self):
         return {
             **super().get_config(),
-            "dtype": self.dtype,
             "margin": self.margin,
             "average_over": self.average_over,
         }

@@ -234,7 +234,6 @@ class FStatisticLoss(EmbeddingLoss):
     def get_config(self):
         return {
             **super().get_config(),
-            "dtype": self.dtype,
             "num_dims": self.num_dims,
             "grand_mean": self.grand_mean,
             "direction": self.direction,

@@ -201,6 +201,5 @@ class HistogramLoss(EmbeddingLoss):
     def get_config(self):
         return {
             **super().get_config(),
-            "dtype": self.dtype,
             "num_nodes": self.num_nodes,
         }

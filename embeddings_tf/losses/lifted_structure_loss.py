@@ -204,7 +204,6 @@ class LiftedStructureLoss(EmbeddingLoss):
     def get_config(self):
         return {
             **super().get_config(),
-            "dtype": self.dtype,
             "margin": self.margin,
             "form": self.form,
         }

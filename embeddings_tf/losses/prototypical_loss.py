@@ -177,6 +177,5 @@ class PrototypicalLoss(EmbeddingLoss):
     def get_config(self):
         return {
             **super().get_config(),
-            "dtype": self.dtype,
             "num_support": self.num_support,
         }

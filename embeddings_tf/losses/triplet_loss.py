@@ -186,7 +186,6 @@ class TripletLoss(EmbeddingLoss):
     def get_config(self):
         return {
             **super().get_config(),
-            "dtype": self.dtype,
             "margin": self.margin,
             "mining": self.mining,
             "distance": self.distance,
