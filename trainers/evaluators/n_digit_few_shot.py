@@ -8,6 +8,7 @@ occlusion of its digit.
 import numpy as np
 
 from embeddings_tf import metrics
+from embeddings_tf.datasets.n_digit.composition import digits_of
 from embeddings_tf.models.method import Method
 from trainers.evaluators import few_shot
 from trainers.measures.occluded import variance_and_occlusion
@@ -45,7 +46,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     splits, trained = few_shot.embed_splits(
         run, data, model, num_parts=num_digits
     )
-    found = digits(
+    found = digits_of(
         np.concatenate([split.labels for split in splits]),
         splits[0].occluded[0].shape[1],
     )
@@ -67,18 +68,12 @@ def num_digits(shape) -> int:
     return shape[1] // shape[0]
 
 
-def digits(numbers, count: int) -> np.ndarray:
-    """Digits of `(n,)` numbers, `(n, count)`, most significant first."""
-    powers = 10 ** np.arange(count - 1, -1, -1)
-    return numbers[:, None] // powers % 10
-
-
 def axis_alignment(mean, found) -> dict:
     """Mutual information of axes and digits, and the best rotation, in nats.
 
     Args:
         mean: Embeddings `(n, dim)`.
-        found: The result of `digits`, `(n, count)`.
+        found: The result of `digits_of`, `(n, count)`.
     """
     information = metrics.mutual_information(mean, found, binning="quantile")
     result = {"mutual_information": information.tolist()}
