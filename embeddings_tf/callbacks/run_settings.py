@@ -5,7 +5,6 @@ import math
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Any
 
 import keras
 import numpy as np
@@ -15,6 +14,7 @@ from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import text
+from embeddings_tf.ops.dotted_names import dotted_names
 
 
 class RunSettings(keras.callbacks.Callback):
@@ -89,7 +89,8 @@ class RunSettings(keras.callbacks.Callback):
                 f"received {settings!r}."
             )
         self.text = json.dumps(_plain("settings", settings), indent=2)
-        self.hparams = _flat(json.loads(self.text))
+        values = dotted_names(json.loads(self.text))
+        self.hparams = {name: _hparam(v) for name, v in values.items()}
         self._writer = None
 
     def on_train_begin(self, logs=None):
@@ -165,16 +166,8 @@ def _plain(name: str, value):
     )
 
 
-def _flat(settings: dict, prefix: str = "") -> dict:
-    """Returns the values of nested dictionaries by their paths."""
-    found: dict[str, Any] = {}
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            found |= _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, (bool, int, float, str)):
-            found[prefix + name] = value
-        else:
-            found[prefix + name] = (
-                "None" if value is None else json.dumps(value)
-            )
-    return found
+def _hparam(value):
+    """Returns a number or text as it is, None and a list as text."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return "None" if value is None else json.dumps(value)

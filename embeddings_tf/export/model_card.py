@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
+from embeddings_tf.ops.dotted_names import dotted_names
 from embeddings_tf.version import __version__
 
 JSON_FILE, MARKDOWN_FILE = "model_card.json", "model_card.md"
@@ -141,9 +142,9 @@ def card_markdown(card: Mapping) -> str:
             ],
         ),
         "## Data",
-        _table(("", ""), list(_leaves(data))) if data else _NOT_STATED,
+        _table(("", ""), dotted_names(data).items()) if data else _NOT_STATED,
         "## Recipe",
-        _table(("field", "value"), list(_leaves(recipe)))
+        _table(("field", "value"), dotted_names(recipe).items())
         if recipe
         else _NOT_STATED,
         "## Metrics",
@@ -167,7 +168,7 @@ def _metrics(metrics) -> str:
         return _NOT_STATED
     rows: dict[str, tuple] = {}
     first: dict[str, str] = {}
-    for name, value in _leaves(metrics):
+    for name, value in dotted_names(metrics).items():
         group, _, last = name.rpartition(".")
         owner = first.get(group) if last == "interval" else None
         if last != "interval" and name.endswith("_interval"):
@@ -195,15 +196,6 @@ def _interval(value) -> str:
     if isinstance(value, list):
         return " to ".join(f"{end:.4g}" for end in value)
     return f"±{value:.4g}"
-
-
-def _leaves(values, prefix=""):
-    """Yields names joined by dots, and values that are not mappings."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _tensors(tensors) -> str:

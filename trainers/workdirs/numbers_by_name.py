@@ -1,12 +1,12 @@
 """Numbers of nested results by their dotted names."""
 
+from trainers.workdirs.overrides import flat
 
-def numbers_by_name(results: dict, prefix: str = "") -> dict[str, float]:
+
+def numbers_by_name(results: dict) -> dict[str, float]:
     """Returns the numbers of nested results as `outer.inner`, without lists."""
-    found = {}
-    for name, value in results.items():
-        if isinstance(value, dict):
-            found |= numbers_by_name(value, f"{prefix}{name}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            found[prefix + name] = value
-    return found
+    return {
+        name: value
+        for name, value in flat(results).items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
