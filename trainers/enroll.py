@@ -340,8 +340,8 @@ def _is_new_calibration(arguments) -> bool:
 
 
 def _report(path, gallery, workdir) -> None:
-    from embeddings_tf.datasets.listed import listed
     from embeddings_tf.ops.counted import counted
+    from embeddings_tf.ops.listed import listed
     from trainers.trained.galleries import not_enrolled
 
     classes = gallery.classes_

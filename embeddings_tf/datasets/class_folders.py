@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.names_in_data import normalized
+from embeddings_tf.ops.listed import listed
 
 SPLITS = ("train", "validation", "test")
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import result
+from embeddings_tf.ops.listed import listed
 
 _CHECK_BLOCK_BYTES = 1 << 24
 

@@ -5,11 +5,11 @@ import pathlib
 
 import numpy as np
 
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.names_in_data import require_different_splits
 from embeddings_tf.datasets.source import Source
 from embeddings_tf.datasets.source_of_arrays import checked_names
 from embeddings_tf.datasets.source_of_arrays import source_of_arrays
+from embeddings_tf.ops.listed import listed
 from embeddings_tf.ops.unreadable_zip import UNREADABLE_ZIP
 
 _KNOWN = ("x", "labels", "class_names", "split")

@@ -9,7 +9,6 @@ import numpy as np
 
 from embeddings_tf.datasets import image_files
 from embeddings_tf.datasets import sound_files
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.named_classes import joined
 from embeddings_tf.datasets.named_classes import number_names
 from embeddings_tf.datasets.names_in_data import normalized
@@ -25,6 +24,7 @@ from embeddings_tf.datasets.table_columns import table_columns
 from embeddings_tf.datasets.table_lines import cells_of_any_length
 from embeddings_tf.datasets.table_lines import require_no_null_character
 from embeddings_tf.datasets.table_lines import table_lines
+from embeddings_tf.ops.listed import listed
 
 
 def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:

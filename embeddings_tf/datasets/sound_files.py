@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.speech import wave_files
 from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops.counted import counted
+from embeddings_tf.ops.listed import listed
 
 EXTENSIONS = (".wav", ".flac", ".ogg")
 

@@ -8,11 +8,11 @@ import numpy as np
 from embeddings_tf.models.embed_batch import require_squares
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.listed import listed
 from embeddings_tf.scoring import gallery_file
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import embed_inputs
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
-from embeddings_tf.scoring.labelled_embeddings import some
 from embeddings_tf.scoring.open_set import LEAST
 from embeddings_tf.scoring.open_set import SCORES
 from embeddings_tf.scoring.open_set import answers
@@ -205,8 +205,9 @@ class Gallery:
             )
         known = self.classes_.tolist()
         if label not in known:
+            names = listed([*map(repr, known)], 8)
             raise ValueError(
-                f"{label!r} is not enrolled; the gallery has {some(known)}."
+                f"{label!r} is not enrolled; the gallery has {names}."
             )
         if len(known) == 1:
             raise ValueError(

@@ -116,10 +116,3 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
             f"{names.dtype} and shape {names.shape}."
         )
     return LabelledEmbeddings(embeddings, labels, names)
-
-
-def some(values: list, most: int = 8) -> str:
-    """Lists the first values, for a message."""
-    more = len(values) - most
-    listed = ", ".join(map(repr, values[:most]))
-    return listed + (f" and {more} more" if more > 0 else "")

@@ -16,7 +16,7 @@ import tensorflow as tf
 from embeddings_tf import datasets
 from embeddings_tf import models
 from embeddings_tf.compat import every_layer
-from embeddings_tf.datasets.listed import listed
+from embeddings_tf.ops.listed import listed
 from embeddings_tf.ops.own_code import split_name
 from trainers.config.run import Backbone
 from trainers.config.run import DataFields

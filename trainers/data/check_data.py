@@ -8,11 +8,11 @@ from typing import NoReturn
 import numpy as np
 
 from embeddings_tf import datasets
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import has_all_examples
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.table_columns import table_columns
 from embeddings_tf.ops.counted import counted
+from embeddings_tf.ops.listed import listed
 from trainers.config.evaluation_fields import Retrieval
 from trainers.config.evaluation_fields import RetrievalValidation
 from trainers.config.run import DataFields

@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import has_own_splits
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.table_columns import table_columns
+from embeddings_tf.ops.listed import listed
 from trainers.config.run import Run
 from trainers.data.data_name import is_same_data
 from trainers.workdirs.same_data import OtherDataError

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.models.features_encoder import LARGEST_FEATURE
 from embeddings_tf.models.features_encoder import SMALLEST_DEVIATION
+from embeddings_tf.ops.listed import listed
 from trainers.config.run import DataFields
 from trainers.config.run import Run
 from trainers.data.classes import feature_columns

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf import datasets
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.ops.listed import listed
 from trainers.config.run import Folds
 from trainers.config.run import Run
 from trainers.data.data import Data

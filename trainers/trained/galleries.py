@@ -5,9 +5,9 @@ import pathlib
 import numpy as np
 
 from embeddings_tf import scoring
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.metrics.arrays import rounded_up
 from embeddings_tf.ops.counted import counted
+from embeddings_tf.ops.listed import listed
 from embeddings_tf.scoring.open_set import DEFAULT_RATE
 from trainers.data.classes import FILE as CLASSES_FILE
 from trainers.data.data import Data

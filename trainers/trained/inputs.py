@@ -8,7 +8,6 @@ import numpy as np
 
 from embeddings_tf.datasets.image_files import EXTENSIONS as IMAGES
 from embeddings_tf.datasets.image_files import image_files
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import has_all_examples
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.read_csv import read_csv
@@ -17,6 +16,7 @@ from embeddings_tf.datasets.sound_files import sound_files
 from embeddings_tf.datasets.table_columns import LABEL
 from embeddings_tf.datasets.table_columns import PATH
 from embeddings_tf.datasets.table_columns import table_columns
+from embeddings_tf.ops.listed import listed
 from trainers.config.run import Division
 from trainers.config.run import Folds
 from trainers.config.run import Label
