@@ -139,6 +139,7 @@ def _enroll(
 ) -> None:
     """Changes the gallery as it is now, with a lock on its folder."""
     from embeddings_tf.ops.counted import counted
+    from embeddings_tf.scoring.open_set import require_free_answer
     from trainers.trained.galleries import calibrate
     from trainers.trained.galleries import calibration_inputs
     from trainers.trained.galleries import new_gallery
@@ -177,7 +178,7 @@ def _enroll(
     found = None
     if arguments.inputs:
         found = _inputs_to_enroll(trained.run, arguments)
-        _require_other_names(gallery, found.labels)
+        require_free_answer(gallery.unknown, found.labels, "Rename the class")
         enrolled |= set(found.labels)
     others = None
     # Errors of the calibration come before the inputs are embedded.
@@ -229,18 +230,6 @@ def _inputs_to_enroll(run, arguments: argparse.Namespace):
     return found.take(
         rows_to_enroll(found, arguments.classes, arguments.examples_per_class)
     )
-
-
-def _require_other_names(gallery, labels) -> None:
-    """Raises ValueError if a class has the name of the answer "unknown"."""
-    from embeddings_tf.scoring.open_set import answer_for_unknown
-
-    answer = answer_for_unknown(gallery.unknown, labels)
-    if answer in labels:
-        raise ValueError(
-            f"the class {answer!r} has the name of the answer for other "
-            "classes. Rename the class"
-        )
 
 
 def _draw(gallery, workdir) -> None:

@@ -76,13 +76,16 @@ def answer_for_unknown(unknown: str | int | None, labels: np.ndarray):
     return unknown
 
 
-def require_free_answer(unknown, labels: np.ndarray) -> None:
+def require_free_answer(
+    unknown,
+    labels: np.ndarray,
+    remedy: str = "Rename the class, or set Gallery(..., unknown=...).",
+) -> None:
     """Raises ValueError if a label is the answer for other classes."""
     answer = answer_for_unknown(unknown, labels)
     if answer in labels:
         raise ValueError(
-            f"The label {answer!r} is the answer for other classes. Rename "
-            "the class, or set Gallery(..., unknown=...)."
+            f"The label {answer!r} is the answer for other classes. {remedy}"
         )
 
 

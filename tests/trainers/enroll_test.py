@@ -470,8 +470,8 @@ class TestRefused:
             ([photos, "--split", "validation"], "none can set a threshold"),
             (
                 [photos / "c00", "--class", "unknown"],
-                "the class 'unknown' has the name of the answer for other "
-                "classes. Rename the class\n",
+                "The label 'unknown' is the answer for other classes. Rename "
+                "the class\n",
             ),
         ):
             words = ["--gallery", gallery, *words]
