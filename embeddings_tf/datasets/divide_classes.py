@@ -1,7 +1,8 @@
 """Divides classes into training, validation and test classes."""
 
-import hashlib
 from collections.abc import Iterable
+
+from embeddings_tf.datasets.seeded_digest import seeded_digest
 
 
 def divide_classes(names: Iterable[str], seed: int = 0) -> dict[str, list[str]]:
@@ -30,12 +31,7 @@ def divide_classes(names: Iterable[str], seed: int = 0) -> dict[str, list[str]]:
     >>> [len(part) for part in parts.values()]
     [2, 2, 2]
     """
-
-    def digest(name):
-        text = f"{seed}/{name}"
-        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
-
-    names = sorted(set(names), key=digest)
+    names = sorted(set(names), key=lambda name: seeded_digest(name, seed))
     num_held_out = max(2, round(len(names) / 5))
     num_train = len(names) - 2 * num_held_out
     if num_train < 2:

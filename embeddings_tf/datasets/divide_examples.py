@@ -1,9 +1,10 @@
 """Divides the examples of every class into training, validation and test."""
 
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
+
+from embeddings_tf.datasets.seeded_digest import seeded_digest
 
 _LEAST = 6
 
@@ -41,11 +42,6 @@ def divide_examples(
     >>> [len(part) for part in parts.values()]
     [6, 2, 2]
     """
-
-    def digest(name):
-        text = f"{seed}/{name}"
-        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
-
     found, inverse, counts = np.unique(
         np.asarray(classes), return_inverse=True, return_counts=True
     )
@@ -58,8 +54,8 @@ def divide_examples(
             f"{_LEAST}, two for each; {len(few)} of {len(found)} classes have "
             "too few."
         )
-    by_digest = sorted(range(len(names)), key=lambda row: digest(names[row]))
-    order = np.array(by_digest)
+    digests = [seeded_digest(name, seed) for name in names]
+    order = np.array(sorted(range(len(names)), key=digests.__getitem__))
     order = order[np.argsort(inverse[order], kind="stable")]
     # Position of each example within its class, counted from the end.
     from_end = np.repeat(np.cumsum(counts), counts) - 1 - np.arange(len(order))
