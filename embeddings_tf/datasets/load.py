@@ -26,6 +26,7 @@ from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
 )
+from embeddings_tf.datasets.named_classes import number_names
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.own_data import own_data
 from embeddings_tf.datasets.prepare import DATA_VARIABLE
@@ -244,7 +245,7 @@ def _read_in_place(name, split, manual_dir, label):
         return x, names
     if label in ("class", "speaker"):
         return x, speakers
-    return x, np.unique(speakers, return_inverse=True)[1].astype(np.int32)
+    return x, number_names(speakers)
 
 
 def _prepared(tfds, name, data_dir, manual_dir):

@@ -222,10 +222,9 @@ def _compute(model, x, keys, missing, store: FeatureStore) -> None:
     waiting: list = []
     done: list = []
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
-        coming = iter(blocks)
         reading = [threads.submit(x.__getitem__, b) for b in blocks[:4]]
         next_block = len(reading)
-        for block in coming:
+        for block in blocks:
             images = reading.pop(0).result()
             if next_block < len(blocks):
                 reading.append(

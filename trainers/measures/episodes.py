@@ -85,9 +85,7 @@ def measure_episodes(episodes) -> tuple[dict, dict, dict]:
         "expected_calibration_error": metrics.expected_calibration_error(
             probability, targets
         ),
-        "area_under_risk_coverage": metrics.area_under_risk_coverage(
-            1 - probability.max(-1), is_error
-        ),
+        "area_under_risk_coverage": reject["area"],
         "error_at_half": float(reject["error"][len(reject["error"]) // 2]),
         **{
             f"reject_{name}": reject[name]
