@@ -33,10 +33,12 @@ SECTION = "## An example from start to end"
 HIDDEN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 
 
-def example() -> tuple[str, list[str]]:
-    """Returns the code that makes the data, and the commands, of the page."""
-    section = PAGE.read_text().partition(SECTION)[2].partition("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
+def example(
+    page: pathlib.Path = PAGE, heading: str = SECTION, language: str = "python"
+) -> tuple[str, list[str]]:
+    """Returns the code that makes the data, and the commands, of a section."""
+    section = page.read_text().partition(heading)[2].partition("\n## ")[0]
+    (code,) = re.findall(rf"```{language}\n(.*?)```", section, flags=re.DOTALL)
     blocks = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
     return code, "".join(blocks).splitlines()
 

@@ -11,7 +11,6 @@ folder. Writes `benchmarks/results/recordings.json` and the table of the page.
 import csv
 import json
 import pathlib
-import re
 import shlex
 import sys
 import tempfile
@@ -38,10 +37,7 @@ SCORES = ("learned_distance", "plda", "cosine")
 
 def example() -> tuple[str, list[str]]:
     """Returns the shell code that sorts the files, and the commands."""
-    section = PAGE.read_text().partition(SECTION)[2].partition("\n## ")[0]
-    (code,) = re.findall(r"```bash\n(.*?)```", section, flags=re.DOTALL)
-    blocks = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
-    return code, "".join(blocks).splitlines()
+    return bare_wheel.example(PAGE, SECTION, "bash")
 
 
 def answers(

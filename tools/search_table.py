@@ -17,7 +17,7 @@ from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
-from tools.keep_result import kept_results
+from tools.keep_result import results_by_name
 from trainers.config import load_recipe
 
 RESULTS = ROOT / "benchmarks" / "results" / "searches"
@@ -55,7 +55,7 @@ def name_of(results: dict) -> str:
 
 def load() -> dict[str, dict]:
     """Returns the result files by name."""
-    return {path.stem: found for path, found in kept_results(RESULTS).items()}
+    return results_by_name(RESULTS)
 
 
 def table(found: dict[str, dict]) -> str:

@@ -28,7 +28,7 @@ from tools.foreign_inputs import foreign_inputs
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
-from tools.keep_result import kept_results
+from tools.keep_result import results_by_name
 from tools.open_set_tables import tables
 
 RESULTS = ROOT / "benchmarks" / "results" / "open_set"
@@ -227,11 +227,6 @@ def few_classes(data, name: str) -> tuple:
     return x[rows], labels[rows]
 
 
-def results() -> dict[str, dict]:
-    """The kept results by the names of their runs."""
-    return {path.stem: found for path, found in kept_results(RESULTS).items()}
-
-
 def main(words=None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.served_open_set",
@@ -254,7 +249,7 @@ def main(words=None) -> int:
         keep_result(path, found, replace=arguments.replace)
         print(f"wrote {path}")
     if not arguments.prints:
-        write_between(PAGE, BEGIN, END, tables(results()))
+        write_between(PAGE, BEGIN, END, tables(results_by_name(RESULTS)))
     return 0
 
 

@@ -12,6 +12,7 @@ from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import kept_results
+from tools.keep_result import results_by_name
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.trust_study import RESULTS
@@ -27,11 +28,10 @@ SETS = {"an4": "AN4, speakers", "omniglot_rotations": "Omniglot, characters"}
 
 def load() -> dict[str, dict]:
     """Returns the results of every run by name, sets and methods in order."""
-    found = {path.stem: run for path, run in kept_results(RESULTS).items()}
     order = [*SETS]
     return dict(
         sorted(
-            found.items(),
+            results_by_name(RESULTS).items(),
             key=lambda item: (order.index(item[1]["dataset"]), item[0]),
         )
     )

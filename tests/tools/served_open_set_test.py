@@ -4,13 +4,14 @@ import pytest
 from tools import served_open_set
 from tools.foreign_inputs import foreign_inputs
 from tools.generated_text import read_between
+from tools.keep_result import results_by_name
 from tools.open_set_tables import AT
 from tools.open_set_tables import tables
 
 
 def promises():
     """Every promise of every result."""
-    found = served_open_set.results()
+    found = results_by_name(served_open_set.RESULTS)
     assert found
     return [
         pytest.param(row, id=f"{name} {row['promised']}")
@@ -26,7 +27,7 @@ def of_kind(row):
 def test_the_page_has_the_table_of_the_results():
     marks = served_open_set.BEGIN, served_open_set.END
     page = read_between(served_open_set.PAGE, *marks)
-    assert page == tables(served_open_set.results()).strip("\n")
+    assert page == tables(results_by_name(served_open_set.RESULTS)).strip("\n")
 
 
 @pytest.mark.parametrize("row", promises())
