@@ -10,6 +10,7 @@ from trainers.config.optimizer_checks import check_optimizer
 from trainers.config.own_code import split_name
 from trainers.config.places import PLACES
 from trainers.config.places import place_of
+from trainers.config.run import Folds
 from trainers.config.run import Part
 from trainers.config.run import Plateau
 from trainers.config.run import Run
@@ -146,7 +147,7 @@ def require_effect(run: Run, overrides: Iterable[str]) -> None:
 
 
 def _check_numbers(run: Run) -> None:
-    training, folds = run.training, run.data.folds
+    training = run.training
     for name in ("steps_per_epoch", "num_epochs", "patience"):
         if getattr(training, name) < 1:
             mend = ""
@@ -158,6 +159,35 @@ def _check_numbers(run: Run) -> None:
                 f"config.{name} must be at least 1; received "
                 f"{getattr(training, name)}{mend}"
             )
+    _check_folds(run.data.folds)
+    division = run.data.division
+    if division.by not in ("classes", "examples") or division.seed < 0:
+        raise ValueError(
+            "config.division.by must be classes or examples, and "
+            f"config.division.seed at least 0; received {division.by!r} and "
+            f"{division.seed}"
+        )
+    average = run.optimizer.arguments
+    if average.get("use_ema") and not average.get("ema_overwrite_frequency"):
+        raise ValueError(
+            "config.optimizer.use_ema averages weights, which checkpoints get "
+            "only with config.optimizer.ema_overwrite_frequency; set it, for "
+            "example to config.steps_per_epoch"
+        )
+    _check_plateau(run)
+    if not 0 <= training.seed < 2**32:
+        raise ValueError(
+            "config.seed must be at least 0 and at most 2**32 - 1; received "
+            f"{training.seed}"
+        )
+    if training.precision not in PRECISIONS:
+        raise ValueError(
+            f"config.precision must be one of {', '.join(PRECISIONS)}; "
+            f"received {training.precision!r}"
+        )
+
+
+def _check_folds(folds: Folds) -> None:
     if folds.num_folds < 0 or folds.num_folds == 1:
         raise ValueError(
             "config.folds.num_folds must be at least 2, or 0 for the splits of "
@@ -176,40 +206,15 @@ def _check_numbers(run: Run) -> None:
                 "config.folds.split=train, or config.folds.test_split= for "
                 "tests on the folds"
             )
-    division = run.data.division
-    if division.by not in ("classes", "examples") or division.seed < 0:
-        raise ValueError(
-            "config.division.by must be classes or examples, and "
-            f"config.division.seed at least 0; received {division.by!r} and "
-            f"{division.seed}"
-        )
     if folds.num_per_class < 0:
         raise ValueError(
             "config.folds.num_per_class must be at least 1, or 0 for all "
             f"examples; received {folds.num_per_class}"
         )
-    average = run.optimizer.arguments
-    if average.get("use_ema") and not average.get("ema_overwrite_frequency"):
-        raise ValueError(
-            "config.optimizer.use_ema averages weights, which checkpoints get "
-            "only with config.optimizer.ema_overwrite_frequency; set it, for "
-            "example to config.steps_per_epoch"
-        )
     if folds.fold and not folds.num_folds:
         raise ValueError(
             f"config.folds.fold={folds.fold} needs config.folds.num_folds; "
             "without folds the splits of the data set are used"
-        )
-    _check_plateau(run)
-    if not 0 <= training.seed < 2**32:
-        raise ValueError(
-            "config.seed must be at least 0 and at most 2**32 - 1; received "
-            f"{training.seed}"
-        )
-    if training.precision not in PRECISIONS:
-        raise ValueError(
-            f"config.precision must be one of {', '.join(PRECISIONS)}; "
-            f"received {training.precision!r}"
         )
 
 
