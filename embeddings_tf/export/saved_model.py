@@ -3,9 +3,6 @@
 import functools
 import json
 import os
-import pathlib
-import shutil
-import tempfile
 from collections.abc import Callable
 from collections.abc import Mapping
 
@@ -25,8 +22,9 @@ from embeddings_tf.export.model_card import check_facts
 from embeddings_tf.export.require_gallery import require_gallery
 from embeddings_tf.export.require_no_python import require_no_python
 from embeddings_tf.export.serving_files import write_serving_files
+from embeddings_tf.export.signatures import Endpoint
 from embeddings_tf.export.signatures import endpoints
-from embeddings_tf.export.version_folder import rename_new
+from embeddings_tf.export.version_folder import new_folder
 from embeddings_tf.export.version_folder import version_folder
 from embeddings_tf.layers.pixel_range import CHOICES
 from embeddings_tf.ops import arguments
@@ -263,44 +261,44 @@ def export_saved_model(
             preprocessing(keras.KerasTensor(spec.shape, spec.dtype.name))
         archive.track(preprocessing)
     ranges = input_ranges(embedder, decoder)
+    table, concrete = _add_endpoints(
+        archive, signatures, ranges, limits.max_rows
+    )
+    files[signature_table.FILE] = signature_table.table_text(table)
+
+    with new_folder(target) as folder:
+        archive.write_out(str(folder), verbose=False)
+        for name, text in files.items():
+            file = folder / "assets.extra" / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        write_serving_files(
+            folder, target, model, table, concrete, decoder, facts
+        )
+    return str(target)
+
+
+def _add_endpoints(
+    archive: keras.export.ExportArchive,
+    signatures: Mapping[str, Endpoint],
+    ranges: dict[str, str],
+    max_rows: int | None,
+) -> tuple[list[signature_table.SignatureRow], dict[str, Callable]]:
+    """Traces the signatures of an export; returns their table and functions."""
     table, concrete = [], {}
     for name, endpoint in signatures.items():
         concrete[name] = traced = _traced(endpoint.function, endpoint.specs)
         require_no_python(name, traced)
+        outputs = traced.structured_outputs
         table.append(
-            signature_table.table_row(
-                name,
-                endpoint,
-                traced.structured_outputs,
-                ranges,
-                limits.max_rows,
-            )
+            signature_table.table_row(name, endpoint, outputs, ranges, max_rows)
         )
         archive.add_endpoint(
             name,
             functools.partial(_call, traced),
             input_signature=endpoint.specs,
         )
-    files[signature_table.FILE] = signature_table.table_text(table)
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = pathlib.Path(
-        tempfile.mkdtemp(prefix=".export-", dir=target.parent)
-    )
-    try:
-        archive.write_out(str(temporary / "model"), verbose=False)
-        for name, text in files.items():
-            file = temporary / "model" / "assets.extra" / name
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-        folder = temporary / "model"
-        write_serving_files(
-            folder, target, model, table, concrete, decoder, facts
-        )
-        rename_new(temporary / "model", target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return str(target)
+    return table, concrete
 
 
 def _traced(function: Callable, signature: list[tf.TensorSpec]):

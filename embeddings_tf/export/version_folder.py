@@ -1,8 +1,12 @@
 """Numbered folders of model versions, for TensorFlow Serving."""
 
+import contextlib
 import os
 import pathlib
 import re
+import shutil
+import tempfile
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -56,7 +60,25 @@ def _is_version(name: str) -> bool:
     return is_number and int(name) <= _LARGEST_VERSION
 
 
-def rename_new(source: pathlib.Path, target: pathlib.Path) -> None:
+@contextlib.contextmanager
+def new_folder(target: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Gives a folder to write to, which becomes `target`, or is removed.
+
+    Raises:
+        FileExistsError: If another process has created the target meanwhile.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = pathlib.Path(
+        tempfile.mkdtemp(prefix=".export-", dir=target.parent)
+    )
+    try:
+        yield temporary / "model"
+        _rename_new(temporary / "model", target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _rename_new(source: pathlib.Path, target: pathlib.Path) -> None:
     """Renames a folder; fails if another process created the target."""
     try:
         if target.exists():  # POSIX replaces empty folders
