@@ -7,6 +7,8 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.scoring import calibration_file
+from embeddings_tf.scoring.checked_numbers import checked
+from embeddings_tf.scoring.checked_numbers import scores_of
 
 KIND = "an isotonic calibration of embeddings_tf"
 
@@ -77,7 +79,7 @@ class IsotonicCalibration:
         """Log-likelihood ratios of scores of any shape, float64."""
         if not hasattr(self, "scores_"):
             raise ValueError("The calibration is not fitted: call fit first.")
-        scores = calibration_file.scores_of(scores)
+        scores = scores_of(scores)
         # Differences of the largest numbers would overflow.
         scaled, exponent = arrays.scaled(self.scores_)
         with np.errstate(over="ignore"):  # far beyond the last score
@@ -96,7 +98,7 @@ class IsotonicCalibration:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "IsotonicCalibration":
         """Makes the calibration again from the result of `to_dict`."""
-        found = calibration_file.checked(values, KIND, ("scores", "ratios"))
+        found = checked(values, KIND, ("scores", "ratios"))
         calibration = cls()
         scores = arrays.numbers("scores", found["scores"], 1, "(knots,)")
         ratios = arrays.numbers("ratios", found["ratios"], 1, "(knots,)")

@@ -8,6 +8,8 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.ops import arguments
 from embeddings_tf.scoring import calibration_file
+from embeddings_tf.scoring.checked_numbers import checked
+from embeddings_tf.scoring.checked_numbers import scores_of
 from embeddings_tf.scoring.separated import are_separated
 
 KIND = "a logistic calibration of embeddings_tf"
@@ -130,7 +132,7 @@ class LogisticCalibration:
         """Log-likelihood ratios of scores of any shape, float64."""
         if not hasattr(self, "slope_"):
             raise ValueError("The calibration is not fitted: call fit first.")
-        scores = calibration_file.scores_of(scores)
+        scores = scores_of(scores)
         return self.slope_ * scores + self.offset_
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,9 +148,7 @@ class LogisticCalibration:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "LogisticCalibration":
         """Makes the calibration again from the result of `to_dict`."""
-        found = calibration_file.checked(
-            values, KIND, ("target_prior", "slope", "offset")
-        )
+        found = checked(values, KIND, ("target_prior", "slope", "offset"))
         calibration = cls(found["target_prior"])
         calibration.slope_ = arguments.finite_number("slope", found["slope"])
         calibration.offset_ = arguments.finite_number("offset", found["offset"])

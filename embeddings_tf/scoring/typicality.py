@@ -8,7 +8,7 @@ import numpy as np
 
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.class_names import class_names
-from embeddings_tf.scoring.calibration_file import checked
+from embeddings_tf.scoring.checked_numbers import checked
 from embeddings_tf.scoring.input_numbers import BATCH
 from embeddings_tf.scoring.input_numbers import evenly_spaced
 from embeddings_tf.scoring.input_numbers import input_numbers

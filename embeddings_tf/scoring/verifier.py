@@ -10,6 +10,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
 from embeddings_tf.scoring import calibration_file
+from embeddings_tf.scoring.checked_numbers import checked
 from embeddings_tf.scoring.fingerprint import fingerprint
 from embeddings_tf.scoring.isotonic_calibration import IsotonicCalibration
 from embeddings_tf.scoring.labelled_embeddings import embed_inputs
@@ -274,7 +275,7 @@ class Verifier:
     @classmethod
     def load(cls, path, model, *, embedded: bool = False) -> "Verifier":
         """Reads a file of `save`, for the same model."""
-        found = calibration_file.checked(
+        found = checked(
             calibration_file.read(path),
             KIND,
             _VALUES,
