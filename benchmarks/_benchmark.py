@@ -277,7 +277,7 @@ class Run:
             print(speed_table.table(benchmark.rows(result)))
             print(benchmark.text(result))
             return
-        from trainers.workdirs.workdir import write_json
+        from trainers.workdirs.json_files import write_json
 
         benchmark.path.parent.mkdir(exist_ok=True)
         write_json(benchmark.path, result)

@@ -85,8 +85,8 @@ def main() -> None:
 
     from benchmarks._side_by_side import high_water_mark
     from embeddings_tf import metrics
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     load_average, started = os.getloadavg()[0], time.perf_counter()
     rng = np.random.default_rng(0)

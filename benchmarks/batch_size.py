@@ -22,7 +22,7 @@ from benchmarks._side_by_side import high_water_mark
 from benchmarks._side_by_side import process
 from tools.generated_text import write_between
 from trainers.terminal.quiet import import_tensorflow
-from trainers.workdirs.workdir import write_json
+from trainers.workdirs.json_files import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "batch_size.json"

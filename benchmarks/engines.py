@@ -251,7 +251,7 @@ def main() -> None:
     python, names = arguments.engines_python, arguments.names
 
     from trainers.terminal.quiet import import_tensorflow
-    from trainers.workdirs.workdir import write_json
+    from trainers.workdirs.json_files import write_json
 
     import_tensorflow()
     every = list(served_models.models())

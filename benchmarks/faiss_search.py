@@ -90,8 +90,8 @@ def page_text() -> str:
 
 def main() -> None:
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     import_tensorflow()
     result = {

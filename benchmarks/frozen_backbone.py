@@ -110,8 +110,8 @@ def main() -> None:
         return
 
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)

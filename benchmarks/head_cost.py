@@ -126,8 +126,8 @@ def main() -> None:
     from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow(one_thread)
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     result = {
         "command": "python -m benchmarks.head_cost",

@@ -158,8 +158,8 @@ def main() -> None:
         parser.error("--record needs --folder")
 
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     import_tensorflow()
     if arguments.measure:

@@ -36,8 +36,8 @@ from benchmarks._kinds_of_runs import TRAINING
 from benchmarks._kinds_of_runs import Kind
 from tools.generated_text import write_between
 from trainers.terminal.quiet import import_tensorflow
+from trainers.workdirs.json_files import write_json
 from trainers.workdirs.provenance import provenance
-from trainers.workdirs.workdir import write_json
 
 RESULT = pathlib.Path(__file__).parent / "results" / "kill_runs.json"
 PAGE = ROOT / "docs" / "distributed.md"

@@ -74,8 +74,8 @@ def main() -> None:
     import numpy as np
 
     from embeddings_tf.datasets import speech
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     differences = {}
     for setting, arguments in SETTINGS.items():

@@ -106,7 +106,7 @@ def accuracies(workdir: str) -> dict:
     from trainers.measures.occluded import embed_corrupted
     from trainers.training.checkpoint import load_best
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import read_results
+    from trainers.workdirs.results import read_results
     from trainers.workdirs.workdir import run_of_workdir
 
     path = pathlib.Path(workdir)
@@ -220,7 +220,7 @@ def measure() -> dict:
 
 def update(result: dict) -> None:
     """Writes the result file and the page."""
-    from trainers.workdirs.workdir import write_json
+    from trainers.workdirs.json_files import write_json
 
     write_json(RESULT, result)
     write_between(PAGE, BEGIN, END, table(result))

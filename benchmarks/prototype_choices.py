@@ -114,8 +114,8 @@ def table(result: dict) -> str:
 
 def main() -> None:
     import_tensorflow()
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     started = time.monotonic()
     found = {}

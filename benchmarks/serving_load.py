@@ -230,8 +230,8 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     import_tensorflow()
     with tempfile.TemporaryDirectory() as folder:

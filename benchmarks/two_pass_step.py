@@ -143,8 +143,8 @@ def main() -> None:
     from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     path = side_by_side.RESULTS / "two_pass_step.json"
     result = {

@@ -81,8 +81,8 @@ def measure() -> dict:
 
 
 def main() -> None:
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     made_by = provenance()
     found = measure()

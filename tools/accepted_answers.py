@@ -115,7 +115,7 @@ def collect(folder: pathlib.Path, replace: bool) -> None:
     """Writes the result file of a run."""
     from trainers.trained.trained import open_trained
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import read_results
+    from trainers.workdirs.results import read_results
     from trainers.workdirs.workdir import run_of_workdir
 
     trained, results = open_trained(str(folder)), read_results(folder)

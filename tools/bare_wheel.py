@@ -151,8 +151,8 @@ def text(result: dict) -> str:
 
 def main() -> None:
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     code, commands = example()
     with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Callable
 from collections.abc import Iterable
 
-from trainers.workdirs.workdir import write_atomically
+from trainers.workdirs.json_files import write_atomically
 
 ROOT = pathlib.Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"

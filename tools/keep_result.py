@@ -3,9 +3,9 @@
 import json
 import pathlib
 
+from trainers.workdirs.json_files import write_json
 from trainers.workdirs.workdir import PLACE_FIELDS
 from trainers.workdirs.workdir import resolved
-from trainers.workdirs.workdir import write_json
 
 # Parts of a result file with one run per entry, by fold or by name.
 PARTS = ("folds", "runs")

@@ -270,7 +270,7 @@ def main(words=None) -> int:
         found = measure(pathlib.Path(folder))
     print(f"{len(found)} numbers in {time.monotonic() - started:.0f} s")
     if before is None:
-        from trainers.workdirs.workdir import write_json
+        from trainers.workdirs.json_files import write_json
 
         write_json(arguments.file, found)
         return 0

@@ -25,7 +25,7 @@ from tools.paired_difference import difference_table
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
 from trainers.measures.standard_error import standard_error
-from trainers.workdirs.workdir import write_json
+from trainers.workdirs.json_files import write_json
 
 RESULT = ROOT / "benchmarks" / "results" / "plda_adaptation.json"
 PAGE = ROOT / "docs" / "results" / "verification.md"
@@ -85,8 +85,8 @@ def study(workdir: pathlib.Path) -> dict:
     from trainers.measures.embed import embed
     from trainers.training.checkpoint import load_best
     from trainers.workdirs.fingerprint import fingerprint
+    from trainers.workdirs.json_files import read_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import read_json
 
     trained = load_best(workdir)
     encoder = getattr(trained, "encoder", trained)

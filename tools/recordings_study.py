@@ -185,8 +185,8 @@ def speakers_of(recordings: pathlib.Path) -> list[str]:
 
 def main() -> None:
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     (name,) = sys.argv[1:]
     recordings = pathlib.Path(name).resolve() / "recordings"

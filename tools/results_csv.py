@@ -201,7 +201,7 @@ def text() -> str:
 
 
 def main() -> None:
-    from trainers.workdirs.workdir import write_atomically
+    from trainers.workdirs.json_files import write_atomically
 
     FILE.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(pathlib.Path(FILE), text())

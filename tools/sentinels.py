@@ -16,8 +16,8 @@ from tools import agree
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
 from tools.rerun_command import rerun_command
+from trainers.workdirs.json_files import write_json
 from trainers.workdirs.workdir import resolved
-from trainers.workdirs.workdir import write_json
 
 FILE = ROOT / "benchmarks" / "results" / "sentinels.json"
 PAGE = ROOT / "docs" / "results" / "reruns.md"

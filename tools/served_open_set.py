@@ -137,8 +137,8 @@ def study(folder: pathlib.Path) -> dict:
     from trainers.data.data import Data
     from trainers.measures.embed import embed
     from trainers.training.checkpoint import load_best
+    from trainers.workdirs.json_files import read_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import read_json
     from trainers.workdirs.workdir import run_of_workdir
 
     recipe, run = run_of_workdir(folder)

@@ -212,7 +212,7 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
     from trainers.measures.occluded import EmbeddedSplit
     from trainers.training.checkpoint import load_best
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import read_results
+    from trainers.workdirs.results import read_results
     from trainers.workdirs.workdir import run_of_workdir
 
     started = time.monotonic()

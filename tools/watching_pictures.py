@@ -114,8 +114,8 @@ def draw(rows: list[dict]):
 def collapse() -> None:
     """Writes the curves of both runs, and their figure."""
     from embeddings_tf import viz
+    from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
-    from trainers.workdirs.workdir import write_json
 
     made_by = provenance()
     rows = train_both()

@@ -204,8 +204,8 @@ def _train_and_evaluate(planned, overrides) -> dict:
     """Trains and evaluates, unless that is done; returns the results."""
     from trainers.evaluate import evaluate
     from trainers.train import train_planned
+    from trainers.workdirs.results import read_results
     from trainers.workdirs.workdir import is_evaluated
-    from trainers.workdirs.workdir import read_results
 
     folder = planned.path.parent
     train_planned(planned, str(folder), overrides)
@@ -267,7 +267,7 @@ def _test_to_train(plan, own_divisions: bool) -> float:
     0 if all repeats share one division.
     """
     from trainers.data.classes import FILE
-    from trainers.workdirs.workdir import read_json
+    from trainers.workdirs.json_files import read_json
 
     if not own_divisions:
         return 0.0
@@ -305,7 +305,7 @@ def _budgets(planned: dict) -> dict:
 
 def _save(comparison: dict, workdir: pathlib.Path) -> None:
     from embeddings_tf import viz
-    from trainers.workdirs.workdir import write_json
+    from trainers.workdirs.json_files import write_json
 
     figure = viz.paired_comparison_figure(
         {n: row["values"] for n, row in comparison["methods"].items()},

@@ -64,13 +64,13 @@ def cross_validate(
     only if no other fold has run.
     """
     from trainers.training.strategy import start
+    from trainers.workdirs.lock import open_workdir
     from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import changed_fields
     from trainers.workdirs.workdir import claim
     from trainers.workdirs.workdir import contains_run
     from trainers.workdirs.workdir import is_evaluated
     from trainers.workdirs.workdir import is_started
-    from trainers.workdirs.workdir import open_workdir
     from trainers.workdirs.workdir import require_same_code
 
     whole, name = load_recipe(recipe, overrides), recipe_name(recipe)
@@ -199,8 +199,8 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
     """
     from trainers.data.data import Data
     from trainers.workdirs.fingerprint import fingerprint
-    from trainers.workdirs.workdir import read_json
-    from trainers.workdirs.workdir import write_json
+    from trainers.workdirs.json_files import read_json
+    from trainers.workdirs.json_files import write_json
 
     file = path / "folds.json"
     # The splits of one fold together are all the data.
@@ -220,7 +220,7 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
 
 def _results(run: pathlib.Path) -> dict:
     """Returns results of a fold; without an evaluation, it must run."""
-    from trainers.workdirs.workdir import read_results
+    from trainers.workdirs.results import read_results
 
     results = read_results(run)
     if not {"training", "evaluation"} <= set(results):
@@ -243,7 +243,7 @@ def _results(run: pathlib.Path) -> dict:
 def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     """Writes and prints the summary of the folds, and the curves."""
     from trainers.terminal.quiet import import_tensorflow
-    from trainers.workdirs.workdir import update_results
+    from trainers.workdirs.results import update_results
 
     import_tensorflow()
     from embeddings_tf import viz

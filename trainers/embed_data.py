@@ -211,7 +211,7 @@ def _write_parquet(path, columns) -> None:
 
     import pandas
 
-    from trainers.workdirs.workdir import write_atomically
+    from trainers.workdirs.json_files import write_atomically
 
     table = pandas.DataFrame(
         {

@@ -30,12 +30,12 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     """Evaluates the best checkpoint of a run; returns the results."""
     from trainers.evaluators import evaluator
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.lock import open_workdir
     from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.results import read_results
+    from trainers.workdirs.results import update_results
     from trainers.workdirs.workdir import as_json
-    from trainers.workdirs.workdir import open_workdir
-    from trainers.workdirs.workdir import read_results
     from trainers.workdirs.workdir import run_of_workdir
-    from trainers.workdirs.workdir import update_results
 
     with open_workdir(workdir, create=False) as path:
         before = read_results(path)

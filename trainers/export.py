@@ -102,8 +102,8 @@ def export(
     """
     from trainers.terminal.quiet import import_tensorflow
     from trainers.terminal.quiet import quiet_import
+    from trainers.workdirs.lock import read_workdir
     from trainers.workdirs.require_outside_data import require_outside_data
-    from trainers.workdirs.workdir import read_workdir
     from trainers.workdirs.workdir import run_of_workdir
 
     folder = model_folder("--directory", directory)

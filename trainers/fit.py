@@ -32,6 +32,9 @@ from trainers.training.train_model import train_model
 from trainers.training.watch import watch
 from trainers.workdirs import workdir as workdirs
 from trainers.workdirs.provenance import provenance
+from trainers.workdirs.results import drop_results
+from trainers.workdirs.results import read_results
+from trainers.workdirs.results import update_results
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.same_data import TRAINING_FINGERPRINT
 from trainers.workdirs.same_data import record_fingerprints
@@ -90,7 +93,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     if not is_claimed:  # a search has checked the runs of its trials
         _check(run, data, model, batches, held_out)
     saver = _saver(run, workdir, state)
-    workdirs.drop_results(workdir, keep_training=state is not None)
+    drop_results(workdir, keep_training=state is not None)
     if state is None:
         _begin(run, recipe, workdir, data, class_counts, saver)
     sample = next(iter(data.batches(0)))
@@ -167,7 +170,7 @@ def _saver(run: Run, workdir, state) -> checkpoint.Checkpoint:
 def _results_of_finished_run(run: Run, recipe, workdir, strategy, state):
     """Returns the results; writes them if the run was killed before it did."""
     print(f"{workdir} is trained already ({state['finished']}).")
-    results = workdirs.read_results(workdir)
+    results = read_results(workdir)
     if {"training", TRAINING_FINGERPRINT} <= set(results):
         return results  # with the commit and machine of the training
     if TRAINING_FINGERPRINT not in state:  # of an older version
@@ -199,7 +202,7 @@ def _set_steps_per_execution(run: Run, model, sample, state: dict) -> None:
 def _write_results(run, recipe, workdir, strategy, state) -> dict:
     """Writes the training and its data to `results.json`."""
     waits = state.get("input_wait")
-    return workdirs.update_results(
+    return update_results(
         workdir,
         recipe=recipe,
         seed=run.training.seed,

@@ -73,8 +73,8 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
 
     from trainers.training.strategy import is_chief
     from trainers.training.strategy import start
+    from trainers.workdirs.lock import open_workdir
     from trainers.workdirs.require_outside_data import require_outside_data
-    from trainers.workdirs.workdir import open_workdir
 
     require_outside_data("--workdir", workdir, run.data.dataset)
     if not is_chief(run.training.strategy):
@@ -101,7 +101,7 @@ def train_planned(planned, workdir: str, overrides: list[str]) -> None:
     """
     from trainers.goals.goal_overrides import place_overrides
     from trainers.goals.goal_recipe import written_recipe
-    from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.lock import open_workdir
 
     with open_workdir(workdir) as path, written_recipe(planned) as recipe:
         run = load_recipe(recipe, place_overrides(overrides))

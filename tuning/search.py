@@ -20,11 +20,11 @@ from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
 from trainers.terminal import command_names
 from trainers.training import monitor
+from trainers.workdirs.lock import open_workdir
 from trainers.workdirs.require_outside_data import require_outside_data
 from trainers.workdirs.workdir import claim
 from trainers.workdirs.workdir import contains_run
 from trainers.workdirs.workdir import folder_argument
-from trainers.workdirs.workdir import open_workdir
 from trainers.workdirs.workdir import require_same_code
 from tuning.chief import leave_gpus
 from tuning.chief import role_of_this_process

@@ -7,7 +7,7 @@ import time
 
 from trainers.config import load_recipe
 from trainers.terminal import command_names
-from trainers.workdirs.workdir import read_results
+from trainers.workdirs.results import read_results
 from tuning.full_length import kept_in_full
 
 

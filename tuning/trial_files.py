@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-from trainers.workdirs import workdir as workdirs
+from trainers.workdirs.results import update_results
 
 # How to go on with a search whose file is damaged.
 CURE = "put it back as it was, or start the search anew in another --workdir"
@@ -20,7 +20,7 @@ def record_failure(folder: pathlib.Path, error: Exception) -> None:
     diverged = isinstance(error, ArithmeticError) or re.search(
         r"\b(nan|not finite)\b", message, re.IGNORECASE
     )
-    workdirs.update_results(
+    update_results(
         folder,
         failure={
             "status": "diverged" if diverged else "failed",

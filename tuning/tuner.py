@@ -17,6 +17,11 @@ from trainers.fit import fit
 from trainers.terminal.machine_fault import machine_fault
 from trainers.terminal.quiet import several_trainings
 from trainers.workdirs import workdir as workdirs
+from trainers.workdirs.json_files import DamagedError
+from trainers.workdirs.json_files import read_json
+from trainers.workdirs.json_files import write_json
+from trainers.workdirs.lock import is_held
+from trainers.workdirs.lock import open_workdir
 from trainers.workdirs.same_data import OtherDataError
 from tuning.require_unchanged import require_unchanged
 from tuning.trial_files import CURE
@@ -80,7 +85,7 @@ class Oracle(RandomSearchOracle):
         """Returns the worker of a trial that no process trains any more."""
         now = time.monotonic()
         for tuner_id, trial in self.ongoing_trials.items():
-            if workdirs.is_held(self.folder(trial.trial_id)):
+            if is_held(self.folder(trial.trial_id)):
                 self._free_since.pop(trial.trial_id, None)
                 continue
             since = self._free_since.setdefault(trial.trial_id, now)
@@ -104,7 +109,7 @@ class Oracle(RandomSearchOracle):
 
     def _write(self, path: pathlib.Path, state: dict) -> None:
         try:
-            workdirs.write_json(path, state)
+            write_json(path, state)
         except OSError as error:
             self.error = error  # a thread of the server cannot raise
             raise
@@ -118,7 +123,7 @@ class Oracle(RandomSearchOracle):
         path = compat.oracle_file(self)
         if not path.exists():
             return
-        state = workdirs.read_json(path, CURE)
+        state = read_json(path, CURE)
         _require_fields(path, state, self.get_state())
         with _naming_damage(path):
             for order in ("start_order", "end_order"):
@@ -153,7 +158,7 @@ class Oracle(RandomSearchOracle):
         file = self.folder(trial_id) / "trial.json"
         if not file.exists():
             raise ValueError(f"{file} is missing; {CURE}")
-        state = workdirs.read_json(file, CURE)
+        state = read_json(file, CURE)
         _require_fields(file, state, _TRIAL)
         with _naming_damage(file):
             return Trial.from_state(state)
@@ -186,7 +191,7 @@ NOT_OF_THE_VALUES = (
     OSError,
     OpenSpaceError,
     OtherDataError,
-    workdirs.DamagedError,
+    DamagedError,
 )
 
 
@@ -340,7 +345,7 @@ def _open_when_free(folder: pathlib.Path, patience: float = 10):
     with contextlib.ExitStack() as stack:
         while True:
             try:
-                path = stack.enter_context(workdirs.open_workdir(str(folder)))
+                path = stack.enter_context(open_workdir(str(folder)))
                 break
             except BlockingIOError:
                 if time.monotonic() > give_up:

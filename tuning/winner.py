@@ -29,9 +29,9 @@ from trainers.cross_validate import cross_validate
 from trainers.terminal import command_names
 from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.overrides import overrides
-from trainers.workdirs.workdir import read_results
+from trainers.workdirs.results import read_results
+from trainers.workdirs.results import update_results
 from trainers.workdirs.workdir import recipe_fields
-from trainers.workdirs.workdir import update_results
 from tuning.full_length import kept_in_full
 from tuning.full_length import kept_places
 from tuning.require_unchanged import require_unchanged

@@ -32,6 +32,9 @@ from trainers.evaluators import retrieval
 from trainers.training import checkpoint
 from trainers.training.training_state import MEMBER
 from trainers.workdirs import workdir as workdirs
+from trainers.workdirs.lock import open_workdir
+from trainers.workdirs.results import drop_results
+from trainers.workdirs.results import update_results
 from tuning import search
 
 pytestmark = pytest.mark.usefixtures("in_checkout")
@@ -120,7 +123,7 @@ def test_a_diverging_run(tmp_path, capsys):
 
 
 def test_a_second_process_on_a_workdir(run, capsys):
-    with workdirs.open_workdir(str(run)):
+    with open_workdir(str(run)):
         message = refused(capsys, train, *tiny(train, run))
     assert "another process works in" in message
 
@@ -170,7 +173,7 @@ def test_a_longer_training_has_no_earlier_evaluation(run, tmp_path):
     before = json.loads((copy / "results.json").read_text())
     assert "evaluation" in before
     # A killed run, continued after it was evaluated.
-    workdirs.drop_results(copy, keep_training=True)
+    drop_results(copy, keep_training=True)
     after = json.loads((copy / "results.json").read_text())
     assert after == {k: v for k, v in before.items() if k != "evaluation"}
     whole = load_recipe(TINY, [w.partition("config.")[2] for w in QUICK])
@@ -183,7 +186,7 @@ def test_a_longer_training_has_no_earlier_evaluation(run, tmp_path):
 def test_a_finished_run_keeps_its_commit(run, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
-    workdirs.update_results(
+    update_results(
         copy,
         training={
             **json.loads((copy / "results.json").read_text())["training"],

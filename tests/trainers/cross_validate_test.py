@@ -17,6 +17,7 @@ from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.training.best_file import best_file
 from trainers.workdirs import workdir
+from trainers.workdirs.results import update_results
 
 NUM_PER_CLASS = 8
 
@@ -230,7 +231,7 @@ def test_another_tuning_fold(tmp_path, monkeypatch):
     def train_fold(recipe, run, _):
         trained.append(int(run[-1]))
         pathlib.Path(run).mkdir()
-        workdir.update_results(pathlib.Path(run), training={"history": []})
+        update_results(pathlib.Path(run), training={"history": []})
 
     monkeypatch.setattr(train, "train", train_fold)
     monkeypatch.setattr(evaluate, "evaluate", lambda *_: None)

@@ -15,8 +15,9 @@ from trainers.data.classes import require_same_classes
 from trainers.data.classes import require_same_features
 from trainers.training import checkpoint
 from trainers.workdirs import workdir
+from trainers.workdirs.json_files import write_json
+from trainers.workdirs.lock import open_workdir
 from trainers.workdirs.same_data import OtherDataError
-from trainers.workdirs.workdir import open_workdir
 from tuning import search_files
 from tuning import search_report
 from tuning import tuner
@@ -399,7 +400,7 @@ def test_the_row_of_a_trial(tmp_path):
     oracle = make_oracle(tmp_path)
     ended_trial(oracle)
     folder = oracle.folder(oracle.end_order[0])
-    workdir.write_json(folder / "results.json", {"training": TRAINING})
+    write_json(folder / "results.json", {"training": TRAINING})
     (row,) = search_files.rows(oracle)
     assert (row["status"], row["objective"]) == ("completed", 0.5)
     assert row["seconds"] == 1.5
@@ -425,7 +426,7 @@ def test_results_with_values_of_another_type_are_named(field, value, tmp_path):
     damaged = {**TRAINING, field: value}
     if value is None:
         del damaged[field]
-    workdir.write_json(folder / "results.json", {"training": damaged})
+    write_json(folder / "results.json", {"training": damaged})
     with pytest.raises(ValueError, match="results.json is .*another --workdir"):
         search_files.rows(oracle)
 
@@ -435,14 +436,14 @@ def test_a_failure_without_its_reason_is_named(failure, tmp_path):
     oracle = make_oracle(tmp_path)
     end(oracle, oracle.create_trial("a"))
     folder = oracle.folder(oracle.end_order[0])
-    workdir.write_json(folder / "results.json", {"failure": failure})
+    write_json(folder / "results.json", {"failure": failure})
     with pytest.raises(ValueError, match="results.json is .*another --workdir"):
         search_files.rows(oracle)
 
 
 def test_the_time_of_a_search_is_a_number(tmp_path):
     oracle = make_oracle(tmp_path)
-    workdir.write_json(tmp_path / "results.json", {"seconds": "x"})
+    write_json(tmp_path / "results.json", {"seconds": "x"})
     searching = types.SimpleNamespace(oracle=oracle)
     with pytest.raises(ValueError, match="results.json is damaged .*'x'"):
         search_report.SearchReport(tmp_path, {}, searching)

@@ -22,9 +22,9 @@ from trainers.config.run import Backbone
 from trainers.config.run import DataFields
 from trainers.data.feature_store import FeatureStore
 from trainers.terminal.progress import Progress
+from trainers.workdirs.json_files import read_json
+from trainers.workdirs.json_files import write_json
 from trainers.workdirs.other_data_error import OtherDataError
-from trainers.workdirs.workdir import read_json
-from trainers.workdirs.workdir import write_json
 
 CACHE_VARIABLE = "EMBEDDINGS_TF_CACHE"
 FILE = "backbone.json"

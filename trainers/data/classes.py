@@ -12,10 +12,10 @@ from embeddings_tf.datasets.table_columns import table_columns
 from embeddings_tf.ops.listed import listed
 from trainers.config.run import Run
 from trainers.data.data_name import is_same_data
+from trainers.workdirs.json_files import read_json
+from trainers.workdirs.json_files import write_json
 from trainers.workdirs.same_data import OtherDataError
-from trainers.workdirs.workdir import read_json
 from trainers.workdirs.workdir import run_of_workdir
-from trainers.workdirs.workdir import write_json
 
 FILE = "classes.json"
 # Arguments of samplers whose sum is the number of examples per class.

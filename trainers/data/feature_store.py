@@ -6,7 +6,7 @@ import uuid
 
 import numpy as np
 
-from trainers.workdirs.workdir import write_atomically
+from trainers.workdirs.json_files import write_atomically
 
 
 class FeatureStore:

@@ -16,10 +16,10 @@ from trainers.goals.goal_config import goal_config
 from trainers.goals.goal_overrides import data_to_look_at
 from trainers.goals.goal_overrides import with_overrides
 from trainers.goals.goals import goal as goal_of
+from trainers.workdirs.json_files import write_atomically
+from trainers.workdirs.lock import absent
+from trainers.workdirs.lock import remove_empty
 from trainers.workdirs.recipe_text import recipe_text
-from trainers.workdirs.workdir import absent
-from trainers.workdirs.workdir import remove_empty
-from trainers.workdirs.workdir import write_atomically
 
 # Fields that only methods with Gaussians have.
 OF_GAUSSIANS = "encoder.initial_variance="

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 
 from trainers.data.data_name import split_path
+from trainers.workdirs.json_files import write_atomically
 from trainers.workdirs.require_outside_data import require_outside_data
-from trainers.workdirs.workdir import write_atomically
 
 # More lines of answers are not printed.
 MOST_LINES = 1000

@@ -19,7 +19,7 @@ from trainers.trained.stored_paths import relative_path
 from trainers.trained.trained import Trained
 from trainers.trained.trained import embed_inputs
 from trainers.trained.trained import open_trained
-from trainers.workdirs.workdir import read_json
+from trainers.workdirs.json_files import read_json
 
 
 def new_gallery(path: pathlib.Path, workdir: str, score: str):

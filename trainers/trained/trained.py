@@ -62,7 +62,7 @@ def open_trained(workdir: str, *, own_code: bool = True) -> Trained:
 def _require_no_own_code(path: pathlib.Path) -> None:
     """Raises ValueError if a run names Python code, without running it."""
     from trainers.config.own_code import own_code_names
-    from trainers.workdirs.workdir import read_json
+    from trainers.workdirs.json_files import read_json
 
     names = own_code_names(read_json(path / "config.json", "train again"))
     if names:

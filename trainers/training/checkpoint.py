@@ -30,7 +30,7 @@ from trainers.training.require_damaged import UNREADABLE
 from trainers.training.require_damaged import require_damaged
 from trainers.training.training_state import MEMBER as STATE
 from trainers.training.training_state import training_state
-from trainers.workdirs.workdir import DamagedError
+from trainers.workdirs.json_files import DamagedError
 from trainers.workdirs.workdir import run_of_workdir
 
 # State that Keras does not save, and its types.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from trainers.config.own_code import DATA_KINDS
 from trainers.config.own_code import split_name
-from trainers.workdirs.workdir import read_results
+from trainers.workdirs.results import read_results
 from trainers.workdirs.workdir import recipe_fields
 from trainers.workdirs.workdir import run_of_workdir
 

@@ -1,12 +1,9 @@
-"""The folder of one run: its config, its lock, its results."""
+"""The folder of one run, and the config in it."""
 
-import contextlib
-import fcntl
 import json
 import os
 import pathlib
 import shlex
-from collections.abc import Iterable
 
 from trainers.config.own_code_hashes import own_code_hashes
 from trainers.config.run import Run
@@ -15,7 +12,11 @@ from trainers.config.run_config import complete
 from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
 from trainers.terminal import command_names
+from trainers.workdirs.json_files import DamagedError
+from trainers.workdirs.json_files import read_json
+from trainers.workdirs.json_files import write_json
 from trainers.workdirs.other_data_error import OtherDataError
+from trainers.workdirs.results import read_results
 
 # Fields for the place of the data and for the machine, which are not part of a
 # recipe, with their defaults.
@@ -25,48 +26,10 @@ PLACE_FIELDS = {
     "manual_dir": "",
     "strategy": "one",
 }
-# Files that are only written under the lock.
-LOCKED_FILES = ("config.json", "results.json", "checkpoints/best.keras")
 # Values of runs without these fields, by section, where the default is another.
 OLDER_VALUES = {
     "uncertainty": {"name": "UncertaintyHead", "novelty_weight": 0.0},
 }
-
-
-def write_atomically(path: pathlib.Path, data: bytes | str) -> None:
-    """Writes a file so that a reader sees the complete old or new file."""
-    # Imported here because it imports TensorFlow.
-    from embeddings_tf.ops import write_atomically as file
-
-    file.write_atomically(path, data)
-
-
-def write_json(path: pathlib.Path, value) -> None:
-    """Writes `value` as indented JSON, atomically; NaN is an error."""
-    text = json.dumps(value, indent=2, allow_nan=False)
-    write_atomically(path, text + "\n")
-
-
-class DamagedError(ValueError):
-    """A file of a run has other contents than the run wrote."""
-
-
-def read_json(path: pathlib.Path, cure: str) -> dict:
-    """Returns the object in a JSON file.
-
-    Raises:
-        DamagedError: If the file has other contents; names the cure.
-    """
-    try:
-        found = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise DamagedError(f"{path} is damaged ({error}); {cure}") from error
-    if not isinstance(found, dict):
-        raise DamagedError(
-            f"{path} is damaged (it contains a {type(found).__name__} instead "
-            f"of an object); {cure}"
-        )
-    return found
 
 
 def folder_argument(flag: str, value: str) -> pathlib.Path:
@@ -115,123 +78,6 @@ def require_run(path: pathlib.Path) -> None:
             f"{command_names.display_name('trainers.train')} --config RECIPE "
             f"--workdir {shlex.quote(str(path))}"
         )
-
-
-@contextlib.contextmanager
-def open_workdir(workdir: str, *, create: bool = True):
-    """Opens the run's folder and locks it for this process until the end.
-
-    A folder that was created here is removed if it stays empty, so a refused
-    start leaves nothing behind.
-
-    Raises:
-        BlockingIOError: If another process has locked it.
-        OSError: If it cannot be created or written to.
-        ValueError: If its name is empty or not UTF-8, or `create` is False and
-            it contains no run.
-    """
-    path = folder_argument("--workdir", workdir)
-    require_utf8("--workdir", path)
-    if not create:
-        require_run(path)
-    made = absent([path / ".lock", path, *path.parents])
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        lock = open(path / ".lock", "w")
-    except OSError as error:
-        remove_empty(made)
-        remedy = "choose another with --workdir"
-        if not create:
-            remedy = "make it writable, or name a writable copy with --workdir"
-        raise OSError(
-            f"cannot write to the workdir {workdir}: {error.strerror}; {remedy}"
-        ) from error
-    with lock:
-        _lock(lock, workdir, fcntl.LOCK_EX)
-        _remove_leftovers(path)
-        try:
-            yield path
-        finally:
-            # A folder that was removed must not hide the error of the block.
-            with contextlib.suppress(FileNotFoundError):
-                if os.listdir(path) == [".lock"]:
-                    remove_empty(made)
-
-
-@contextlib.contextmanager
-def read_workdir(workdir: str):
-    """Opens the run's folder to read it, also if it cannot be written to.
-
-    Several processes can read it at once, and none can open it to write. A
-    folder whose `.lock` cannot be opened is not locked.
-
-    Raises:
-        BlockingIOError: If another process has opened it to write.
-        ValueError: If its name is empty, or it contains no run.
-    """
-    path = folder_argument("--workdir", workdir)
-    require_run(path)
-    with contextlib.ExitStack() as stack:
-        try:
-            lock = stack.enter_context(open(path / ".lock"))
-        except OSError:
-            pass
-        else:
-            _lock(lock, workdir, fcntl.LOCK_SH)
-        yield path
-
-
-def _remove_leftovers(path: pathlib.Path) -> None:
-    """Removes what killed processes have left beside complete files.
-
-    A copy of a checkpoint is as large as the checkpoint.
-    """
-    found = [path / "checkpoints" / ".writing.keras"]
-    for file in map(path.joinpath, LOCKED_FILES):
-        # As `embeddings_tf.ops.atomic_file` names them.
-        unique = "[0-9a-f]" * 12
-        found += file.parent.glob(f".{file.stem}.{unique}{file.suffix}")
-    for left in found:
-        with contextlib.suppress(OSError):  # they do no harm
-            left.unlink()
-
-
-def _lock(file, workdir: str, kind: int) -> None:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise BlockingIOError(
-            f"another process works in {workdir}; wait for it to end, or "
-            "choose another --workdir"
-        ) from error
-
-
-def absent(paths: Iterable[pathlib.Path]) -> list[pathlib.Path]:
-    """Returns the paths where nothing is, not even a link without target."""
-    return [path for path in paths if not os.path.lexists(path)]
-
-
-def remove_empty(made: list[pathlib.Path]) -> None:
-    """Removes files, and folders that are empty, innermost first."""
-    for path in made:
-        try:
-            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
-        except OSError:
-            return
-
-
-def is_held(path: pathlib.Path) -> bool:
-    """Whether a process has locked the folder with `open_workdir`."""
-    try:
-        lock = open(path / ".lock")
-    except FileNotFoundError:
-        return False
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
@@ -405,38 +251,6 @@ def run_of_workdir(path: pathlib.Path) -> tuple[str, Run]:
     return found["recipe"], run_from_config(config)
 
 
-def read_results(path: pathlib.Path) -> dict:
-    """Returns the contents of a workdir's `results.json`, or {}.
-
-    Raises:
-        ValueError: If it is damaged.
-    """
-    file = path / "results.json"
-    if not file.exists():
-        return {}
-    return read_json(
-        file,
-        "move it away and start the same command again, then evaluate again: "
-        "both commands write it from the other files in the folder",
-    )
-
-
-def drop_results(path: pathlib.Path, *, keep_training: bool) -> None:
-    """Removes results of an earlier checkpoint from `results.json`.
-
-    That is evaluations and, if the training starts anew, all results of the
-    old one.
-    """
-    results = read_results(path)
-    kept = {
-        name: section
-        for name, section in results.items()
-        if keep_training and not name.startswith("evaluation")
-    }
-    if len(kept) < len(results):
-        write_json(path / "results.json", kept)
-
-
 def is_evaluated(results: dict, run: Run) -> bool:
     """Whether results have an evaluation with the settings of the run."""
     found = results.get("evaluation")
@@ -488,10 +302,3 @@ def differing_fields(old, new, prefix="config") -> list[tuple]:
             continue
         rows += differing_fields(old.get(key), new.get(key), f"{prefix}.{key}")
     return rows
-
-
-def update_results(path: pathlib.Path, **sections) -> dict:
-    """Merges sections into `results.json` atomically; returns all of it."""
-    results = {**read_results(path), **sections}
-    write_json(path / "results.json", results)
-    return results

@@ -10,6 +10,7 @@ from trainers import train
 from trainers.config import load_recipe
 from trainers.config import own_code_hashes as hashes
 from trainers.workdirs import workdir
+from trainers.workdirs.json_files import DamagedError
 from trainers.workdirs.same_data import OtherDataError
 
 CODE = """
@@ -97,7 +98,7 @@ def test_damaged_hashes_are_named(damage, code, tmp_path):
     file = tmp_path / "config.json"
     found = json.loads(file.read_text()) | {"own_code": damage}
     file.write_text(json.dumps(found))
-    with pytest.raises(workdir.DamagedError, match="own_code has no hashes"):
+    with pytest.raises(DamagedError, match="own_code has no hashes"):
         workdir.contains_run(tmp_path, run)
 
 

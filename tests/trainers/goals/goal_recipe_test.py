@@ -27,8 +27,8 @@ from trainers.goals import goal_recipe
 from trainers.goals.goals import GOALS
 from trainers.goals.goals import METHODS
 from trainers.training.model import build_model
+from trainers.workdirs.lock import open_workdir
 from trainers.workdirs.workdir import as_json
-from trainers.workdirs.workdir import open_workdir
 from tuning import search
 
 # How Python names the folder whose name is the bytes `caf\xe9`.

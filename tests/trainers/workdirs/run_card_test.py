@@ -3,9 +3,9 @@ import pathlib
 
 import pytest
 
+from trainers.workdirs.results import update_results
 from trainers.workdirs.run_card import run_card
 from trainers.workdirs.run_card import without_folders
-from trainers.workdirs.workdir import update_results
 
 PRIVATE = "/home/somebody"
 
