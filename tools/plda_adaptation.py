@@ -84,7 +84,7 @@ def study(workdir: pathlib.Path) -> dict:
     from trainers.data.folds import class_ids
     from trainers.measures.embed import embed
     from trainers.training.checkpoint import load_best
-    from trainers.workdirs.fingerprint import fingerprint
+    from trainers.workdirs.data_fingerprint import fingerprint
     from trainers.workdirs.json_files import read_json
     from trainers.workdirs.provenance import provenance
 

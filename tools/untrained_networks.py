@@ -20,7 +20,7 @@ from tools.cross_validation_results import by_fold
 from tools.generated_text import ROOT
 from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
-from trainers.workdirs.workdir import write_json
+from trainers.workdirs.json_files import write_json
 
 RESULT = ROOT / "benchmarks" / "results" / "untrained_networks.json"
 RECIPE = "sprites_f_statistic"
@@ -55,7 +55,7 @@ def evaluate(dataset: str, fold: str, seeds: range) -> dict:
     from trainers.measures.embed import embed_points
     from trainers.measures.embed import split_to_embed
     from trainers.training.model import build_model
-    from trainers.workdirs.fingerprint import fingerprint
+    from trainers.workdirs.data_fingerprint import fingerprint
     from trainers.workdirs.provenance import provenance
 
     fields = [f"dataset={dataset}", f"folds.fold={fold}"]

@@ -48,7 +48,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         from trainers.data.data import Data
         from trainers.training.checkpoint import load_best
         from trainers.training.unfinished import unfinished
-        from trainers.workdirs.fingerprint import evaluation_fingerprint
+        from trainers.workdirs.data_fingerprint import evaluation_fingerprint
         from trainers.workdirs.same_data import require_unseen_test
 
         started = time.monotonic()

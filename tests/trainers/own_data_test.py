@@ -29,7 +29,7 @@ from trainers.data.classes import write_classes as write_classes_of
 from trainers.data.data import Data
 from trainers.trained.inputs import read_split
 from trainers.workdirs import workdir as workdirs
-from trainers.workdirs.fingerprint import fingerprint
+from trainers.workdirs.data_fingerprint import fingerprint
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.same_data import OtherDataError
 from trainers.workdirs.same_data import record_fingerprints

@@ -22,7 +22,7 @@ from trainers.training.plain_copy import assign
 from trainers.training.train_model import epochs
 from trainers.training.train_model import train_model
 from trainers.training.train_model import verbosity
-from trainers.workdirs.fingerprint import fingerprint
+from trainers.workdirs.data_fingerprint import fingerprint
 from trainers.workdirs.workdir import as_json
 from trainers.workdirs.workdir import recipe_fields
 

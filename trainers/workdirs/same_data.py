@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 
 from embeddings_tf.datasets.own_data import is_own_data
-from trainers.workdirs.fingerprint import fingerprint
+from trainers.workdirs.data_fingerprint import fingerprint
 from trainers.workdirs.other_data_error import OtherDataError
 
 TRAINING_FINGERPRINT = "data_fingerprint"
