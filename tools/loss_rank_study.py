@@ -54,6 +54,7 @@ def measure(workdir: pathlib.Path) -> dict[str, dict]:
     from trainers.data.data import Data
     from trainers.data.folds import class_ids
     from trainers.evaluators import uncertainty
+    from trainers.measures.embed import embed
     from trainers.measures.episodes import episode_log_prob
     from trainers.measures.rank_correlation import rank_correlation
     from trainers.trained import open_trained
@@ -68,12 +69,12 @@ def measure(workdir: pathlib.Path) -> dict[str, dict]:
     )
     log_prob = episode_log_prob(model, wanted.num_samples)
 
-    clean = uncertainty.embed_blocks(model, x)
+    clean = embed(model, x, shown=False)
     kinds, told, of_clean = {}, {}, None
     # In the order of the evaluation, for the same damaged images.
     for number, kind in enumerate(("clean", "corrupt", *wanted.kinds)):
         images, strength = uncertainty.damaged(x, kind, number)
-        queries = uncertainty.embed_blocks(model, images)
+        queries = embed(model, images, shown=False)
         losses = mean_losses(clean, queries, labels, wanted, log_prob)
         head = of_head[kind]["head"]
         if kind in TOLD:

@@ -48,6 +48,7 @@ def measure(workdir: str) -> dict:
     from trainers.data.data import Data
     from trainers.data.folds import class_ids
     from trainers.evaluators import uncertainty
+    from trainers.measures.embed import embed
     from trainers.measures.embed import split_to_embed
     from trainers.trained import open_trained
 
@@ -60,7 +61,7 @@ def measure(workdir: str) -> dict:
         x, of_x = uncertainty.chosen_images(
             images, class_ids(labels), num_images
         )
-        embeddings = uncertainty.embed_blocks(model, x)
+        embeddings = embed(model, x, shown=False)
         found = among_classes(
             method.points(embeddings).numpy(),
             of_x,

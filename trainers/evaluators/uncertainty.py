@@ -12,9 +12,13 @@ from embeddings_tf import datasets
 from embeddings_tf import metrics
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.datasets.degrade import KINDS
+from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
+from embeddings_tf.ops.nearest import Distances
+from embeddings_tf.ops.nearest import nearest
 from trainers.data.examples import rows_of_classes
 from trainers.data.folds import class_ids
+from trainers.measures.embed import embed
 from trainers.measures.embed import head_uncertainty
 from trainers.measures.embed import split_to_embed
 from trainers.measures.episodes import episode_log_prob
@@ -39,7 +43,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
 
     def recall_auroc(name):
         def measure(embeddings, labels):
-            points = Method(model).points(embeddings)
+            points = Method(model).points(embeddings).numpy()
             queries = _have_another(labels)
             wrong = is_wrong(points, points, labels, distance)[queries]
             if wrong.all() or not wrong.any():
@@ -109,7 +113,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     for split in wanted.splits:
         x, labels = split_to_embed(data, split)
         x, labels = chosen_images(x, class_ids(labels), wanted.num_per_class)
-        clean = embed_blocks(model, x)
+        clean = embed(model, x, shown=False)
         found = {"examples": len(x), "classes": len(np.unique(labels))}
         if method.has_variances:
             found |= variance_shares(
@@ -118,7 +122,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         of_clean = uncertainties(model, x, clean)
         for number, condition in enumerate(conditions):
             images, strength = damaged(x, condition, number)
-            embeddings = embed_blocks(model, images)
+            embeddings = embed(model, images, shown=False)
             of_damaged = uncertainties(model, images, embeddings)
             points = [method.points(e).numpy() for e in (embeddings, clean)]
             queries = _have_another(labels)
@@ -193,38 +197,25 @@ def damaged(x, condition: str, number: int):
     return np.concatenate(blocks)[back], np.concatenate(strengths)[back]
 
 
-def embed_blocks(model, x) -> np.ndarray:
-    """Embeddings `(n, width)` of images in an array."""
-    blocks = [x[first : first + BLOCK] for first in range(0, len(x), BLOCK)]
-    return np.concatenate([model.predict_on_batch(block) for block in blocks])
-
-
 def is_wrong(
     queries, gallery, labels, distance: str, progress: Progress | None = None
 ) -> np.ndarray:
     """Whether the nearest other row of the gallery has another class.
 
-    `progress` advances by the queries.
+    Neighbours are found as in `metrics.recall_at_k`. `progress` advances by
+    the queries.
     """
-    queries, gallery = (
-        tf.cast(points, tf.float64) for points in (queries, gallery)
-    )
-    if distance == "cosine":
-        queries, gallery = (
-            tf.math.l2_normalize(points, -1) for points in (queries, gallery)
-        )
-    squares = tf.reduce_sum(gallery**2, -1)
-    nearest = []
-    for first in range(0, len(labels), BLOCK):
-        block = queries[first : first + BLOCK]
-        far = squares - 2 * tf.matmul(block, gallery, transpose_b=True)
-        rows = np.arange(len(block))
-        far = far.numpy()
-        far[rows, first + rows] = np.inf
-        nearest.append(far.argmin(axis=1))
-        if progress is not None:
-            progress.advance(len(block))
-    return labels[np.concatenate(nearest)] != labels
+    queries = arrays.numbers("queries", queries, 2, "(n, dim)")
+    gallery = arrays.numbers("gallery", gallery, 2, "(n, dim)")
+    distances = Distances(queries, gallery, distance)
+    rows = np.arange(len(labels))
+    advance = None if progress is None else progress.advance
+    wrong = np.empty(len(labels), bool)
+    for block, found in nearest(distances, rows, 2, progress=advance):
+        first, second = found.T
+        other = np.where(first == block, second, first)
+        wrong[block] = labels[other] != labels[block]
+    return wrong
 
 
 def _episode(wanted) -> dict:

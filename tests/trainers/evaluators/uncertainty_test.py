@@ -253,6 +253,32 @@ def test_nearest_other_row():
         )
 
 
+def test_nearest_other_row_beside_zeros():
+    """A row of zeros has cosine 0 with every row, as in recall@1."""
+    x = np.array([[1, 0], [0.3, 0.95], [0, 0], [-1, 0.1]])
+    labels = np.array([0, 0, 1, 1])
+    # By cosine: 0 finds 1 (.3), 1 finds 0 (.3), zeros find row 0 (all equal),
+    # and the last row finds the zeros (0 beside -.2 and -.995).
+    expected = [False, False, True, False]
+    wrong = uncertainty.is_wrong(x, x, labels, "cosine")
+    assert wrong.tolist() == expected
+    recall = metrics.recall_at_k(x, labels, 1, "cosine")[1]
+    assert 1 - wrong.mean() == recall == 0.75
+
+
+def test_equally_near_rows_are_ranked_by_their_position():
+    """Rounding of products does not decide, also far from the origin."""
+    x = np.arange(80)[:, np.newaxis]
+    labels = np.random.default_rng(0).integers(0, 3, 80)
+    # The row before is as near as the row after; the first row has none before.
+    other = np.append(1, np.arange(79))
+    for points in (x + 1e9, x.astype("float16")):
+        np.testing.assert_array_equal(
+            uncertainty.is_wrong(points, points, labels, "l2"),
+            labels[other] != labels,
+        )
+
+
 def test_damage_has_the_stated_strength():
     x, _ = images(4, 5, (8, 8, 3))
     x = np.maximum(x, 1)
