@@ -12,6 +12,8 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import path
+from embeddings_tf.ops.nearest import Distances
+from embeddings_tf.ops.nearest import nearest
 from embeddings_tf.viz.raster import raster
 
 # More classes have no room in the figure.
@@ -141,14 +143,11 @@ def _neighbours(points, labels, images, distance):
 
     queries = np.unique(labels, return_index=True)[1][:NUM_QUERIES]
     count = min(NUM_NEIGHBOURS, len(points) - 1)
-    if distance == "cosine":
-        lengths = np.linalg.norm(points, axis=1, keepdims=True)
-        points = points / np.maximum(lengths, 1e-30)
-    found = []
-    for query in queries:
-        square = np.square(points - points[query]).sum(axis=1)
-        square[query] = np.inf
-        found.append(np.argsort(square, kind="stable")[:count])
+    distances, found = Distances(points, points, distance), []
+    for block, places in nearest(distances, queries, count + 1):
+        for query, rows in zip(block, places, strict=True):
+            # Equal rows can hide the query; then the last is one too many.
+            found.append(rows[rows != query][:count])
     return neighbours_figure(
         images[queries],
         [images[rows] for rows in found],

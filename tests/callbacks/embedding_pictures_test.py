@@ -9,6 +9,7 @@ from embeddings_tf import viz
 from embeddings_tf.callbacks import EmbeddingPictures
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.losses import ContrastiveLoss
+from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import FullCovariancePrototypes
 
@@ -96,6 +97,32 @@ def test_the_picture_says_nothing_about_classes_of_the_training(
     callback.write_embeddings(np.random.default_rng(0).normal(size=(18, 5)))
     assert titles == ["two principal components of 5 dimensions"]
     assert axes == [("principal component 1", "principal component 2")]
+
+
+def test_zeros_are_no_neighbours_of_rows_with_a_smaller_angle(
+    tmp_path, monkeypatch
+):
+    """A row of zeros has cosine 0 with every row."""
+    drawn, draw = [], viz.neighbours_figure
+
+    def keep(queries, found, captions, *arguments, **more):
+        drawn.append(captions)
+        return draw(queries, found, captions, *arguments, **more)
+
+    monkeypatch.setattr(viz, "neighbours_figure", keep)
+    points = np.array([[1, 0], [0.3, 0.95], [0, 0], [-1, 0.1]])
+    callback = EmbeddingPictures(
+        X[:4], np.arange(4), tmp_path, images=IMAGES[:4]
+    )
+    model = model_of(2)
+    model.compile("sgd", loss=TripletLoss(distance="cosine"))
+    callback.set_model(model)
+    callback.write_embeddings(points)
+    # By cosine; the zeros have three equal neighbours.
+    (captions,) = drawn
+    assert captions == [
+        *(["1", "2", "3"], ["0", "2", "3"], ["0", "1", "3"], ["2", "1", "0"])
+    ]
 
 
 @pytest.mark.parametrize(
