@@ -10,7 +10,7 @@ from embeddings_tf.datasets.source import Source
 from embeddings_tf.datasets.source_of_arrays import checked_names
 from embeddings_tf.datasets.source_of_arrays import source_of_arrays
 from embeddings_tf.ops.listed import listed
-from embeddings_tf.ops.unreadable_zip import UNREADABLE_ZIP
+from embeddings_tf.ops.read_npz import read_npz
 
 _KNOWN = ("x", "labels", "class_names", "split")
 
@@ -89,12 +89,8 @@ def _arrays(file):
         )
     try:
         with open(file, "rb") as stream:
-            found = np.load(stream, allow_pickle=False)
-            if isinstance(found, np.ndarray):
-                raise ValueError("it contains one array without a name")
-            with found:
-                return {name: found[name] for name in found.files}
-    except (*UNREADABLE_ZIP, ValueError) as error:
+            return read_npz(stream)
+    except ValueError as error:
         raise ValueError(
             f"{file} is not a complete file of numpy.savez without pickled "
             f"objects ({error}); write it with np.savez(FILE, x=x, "

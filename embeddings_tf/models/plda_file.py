@@ -8,7 +8,7 @@ import numpy as np
 
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.atomic_file import atomic_file
-from embeddings_tf.ops.unreadable_zip import UNREADABLE_ZIP
+from embeddings_tf.ops.read_npz import read_npz
 
 FITTED = ("offset", "mean", "between_covariance", "within_covariance")
 
@@ -44,12 +44,8 @@ def read(path: str | os.PathLike, make: Callable[..., Any]) -> Any:
     """
     path = arguments.path("path", path)
     try:
-        # np.load leaves a broken file open if np.load opened it.
-        with (
-            open(path, "rb") as file,
-            np.load(file, allow_pickle=False) as archive,
-        ):
-            content = dict(archive)
+        with open(path, "rb") as file:
+            content = read_npz(file)
         model = make(
             int(content["num_dims"]) or None,
             center=bool(content["center"]),
@@ -62,7 +58,7 @@ def read(path: str | os.PathLike, make: Callable[..., Any]) -> Any:
         model.projection = content.get("projection")
         model.log_likelihoods = content["log_likelihoods"].tolist()
         _check_content(model)
-    except (*UNREADABLE_ZIP, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise OSError(
             f"{os.fspath(path)!r} must be a file written by PLDA.save; "
             f"reading it failed: {error}. Save the model again."

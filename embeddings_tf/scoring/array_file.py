@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from embeddings_tf.ops.unreadable_zip import UNREADABLE_ZIP
+from embeddings_tf.ops.read_npz import read_npz
 from embeddings_tf.ops.write_atomically import write_atomically
 
 SETTINGS = "settings"
@@ -44,17 +44,13 @@ def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
     wrong = f"{path} is not {kind}: {{}}. Make it again."
     try:
         with open(path, "rb") as opened:
-            file = np.load(opened, allow_pickle=False)
-            if isinstance(file, np.ndarray):
-                raise ValueError(wrong.format("it contains a single array"))
-            arrays = {name: file[name] for name in file.files}
+            arrays = read_npz(opened)
         settings = json.loads(str(arrays.pop(SETTINGS)))
     except KeyError as error:
         raise ValueError(wrong.format(f"it lacks {error}")) from error
-    except (*UNREADABLE_ZIP, ValueError) as error:
-        if str(error).startswith(f"{path} is not"):
-            raise
-        raise ValueError(wrong.format("it is damaged or foreign")) from error
+    except ValueError as error:
+        reason = f"it is damaged or foreign ({error})"
+        raise ValueError(wrong.format(reason)) from error
     if not isinstance(settings, dict) or settings.get("kind") != kind:
         raise ValueError(wrong.format("it has other contents"))
     missing = [name for name in needed if name not in arrays]

@@ -5,6 +5,7 @@ from scipy import stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from embeddings_tf.models import PLDA
+from tests.broken_headers import break_headers
 
 MEAN = np.array([5.0, -1.0, 0.5])
 BETWEEN = np.array([[4.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 0.3]])
@@ -398,6 +399,7 @@ class TestFile:
             lambda: path.write_bytes(b""),
             lambda: path.write_bytes(unknown),
             lambda: path.write_bytes(whole[: len(whole) // 2]),
+            lambda: (path.write_bytes(whole), break_headers(path)),
             lambda: np.savez(path, mean=np.ones(3)),
             lambda: np.savez(path, **(content | {"mean": np.ones(2)})),
             lambda: np.savez(path, **(content | {"mean": np.ones(3) * np.nan})),

@@ -16,6 +16,7 @@ from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import Gallery
+from tests.broken_headers import break_headers
 
 RNG = np.random.default_rng(0)
 # Centres of classes on a grid, four per row; the first row is enrolled.
@@ -371,6 +372,10 @@ class TestFile:
             Gallery.load(path, identity)
         method = content.index(b"PK\x01\x02") + 10  # an unknown compression
         path.write_bytes(content[:method] + b"\x63" + content[method + 1 :])
+        with pytest.raises(ValueError, match="damaged or foreign"):
+            Gallery.load(path, identity)
+        gallery.save(path)
+        break_headers(path)
         with pytest.raises(ValueError, match="damaged or foreign"):
             Gallery.load(path, identity)
         np.savez(path, embeddings=X)

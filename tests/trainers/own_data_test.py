@@ -10,6 +10,7 @@ import pytest
 
 from embeddings_tf.datasets import load
 from embeddings_tf.datasets.colour_orientation import SPLITS
+from tests.broken_headers import break_headers
 from tests.datasets.image_folders import write_classes
 from tests.datasets.image_folders import write_image
 from tests.datasets.speech_files import write_wav
@@ -444,6 +445,15 @@ def test_bad_files(tmp_path, capsys, name, content, message):
         path.write_text(content)
     found = refused(capsys, train, *start(run, name.format(path)))
     assert message in found
+    assert not run.exists()
+
+
+def test_arrays_with_a_damaged_header(tmp_path, capsys):
+    path, run = tmp_path / "mine.npz", tmp_path / "run"
+    np.savez(path, x=np.eye(4), labels=np.arange(4) % 2)
+    break_headers(path)
+    found = refused(capsys, train, *start(run, f"arrays:{path}"))
+    assert f"{path} is not a complete file of numpy.savez" in found
     assert not run.exists()
 
 

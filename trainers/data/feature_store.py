@@ -78,7 +78,9 @@ class FeatureStore:
         )
         try:
             rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
+        except OSError:
+            raise
+        except Exception as error:  # NumPy raises errors of many types
             raise ValueError(f"{damaged} ({error})") from error
         if rows.dtype != self._dtype or rows.ndim != 1:
             raise ValueError(f"{damaged} (it contains {rows.dtype})")

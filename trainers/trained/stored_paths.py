@@ -4,8 +4,6 @@ import functools
 import json
 import os
 import pathlib
-import zipfile
-import zlib
 from collections.abc import Callable
 from collections.abc import Iterable
 
@@ -234,14 +232,9 @@ def read_settings(path: pathlib.Path) -> dict:
         with open(path, "rb") as opened:
             file = np.load(opened, allow_pickle=False)
             found = json.loads(str(file["settings"]))
-    except (
-        EOFError,
-        IndexError,
-        KeyError,
-        RuntimeError,  # an unknown method of compression
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
+    except Exception as error:  # NumPy and zipfile raise errors of many types
+        if getattr(error, "errno", None) is not None:
+            raise
         raise ValueError(f"{path} has no settings") from error
     if not isinstance(found, dict):
         raise ValueError(f"{path} has no settings")

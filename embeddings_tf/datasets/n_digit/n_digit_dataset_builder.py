@@ -1,8 +1,6 @@
 """TFDS builder of the standard n-digit MNIST sets."""
 
 import dataclasses
-import zipfile
-import zlib
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -10,6 +8,7 @@ import tensorflow_datasets as tfds
 from embeddings_tf.datasets.n_digit.composition import digits_of
 from embeddings_tf.datasets.n_digit.composition import side_by_side
 from embeddings_tf.datasets.n_digit.idx import read_idx
+from embeddings_tf.ops.read_npz import read_npz
 
 _MNIST_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 _MNIST_FILES = {
@@ -29,16 +28,6 @@ _INDEX_PARTS = {
 _DIGIT_SIZE = 28
 _VALIDATION_DIVISOR = 10  # a tenth
 _IMAGES_PER_BLOCK = 1000
-# Errors of np.load for damaged files and for other formats.
-_READ_ERRORS = (
-    EOFError,
-    KeyError,
-    OSError,
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -170,17 +159,16 @@ def _read_index(path, num_digits, mnist_labels):
         Numbers of shape `(classes,)` and indices into the MNIST images of shape
         `(classes, instances, num_digits)`.
     """
-    with path.open("rb") as file:
-        try:
-            with np.load(file, allow_pickle=False) as arrays:
-                numbers = arrays["chosen_numbers"]
-                image_ids = arrays["image_ids"]
-                per_number = int(arrays["sample_per_number"])
-        except _READ_ERRORS as error:
-            raise ValueError(
-                f"{path} is not an index array of google/n-digit-mnist "
-                f"({error}); fetch it again."
-            ) from error
+    try:
+        with path.open("rb") as file:
+            arrays = read_npz(file)
+        numbers, image_ids = arrays["chosen_numbers"], arrays["image_ids"]
+        per_number = int(arrays["sample_per_number"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not an index array of google/n-digit-mnist "
+            f"({error}); fetch it again."
+        ) from error
     expected_shape = (len(numbers), per_number, num_digits)
     if image_ids.shape != expected_shape:
         raise ValueError(

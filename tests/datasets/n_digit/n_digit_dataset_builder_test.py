@@ -6,6 +6,7 @@ import pytest
 import tensorflow_datasets as tfds
 
 from embeddings_tf.datasets.n_digit import n_digit_dataset_builder
+from tests.broken_headers import break_headers
 from tests.datasets.n_digit_files import write_files
 
 
@@ -81,8 +82,21 @@ def test_index_array_is_checked(index_file, change, message):
     assert str(path) in str(error.value)
 
 
-def test_truncated_index_array(index_file):
+def test_damaged_index_array(index_file):
     path, _, labels = index_file
-    path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(ValueError, match="not an index array"):
-        n_digit_dataset_builder._read_index(path, 2, labels)
+    whole = path.read_bytes()
+    entry = whole.rindex(b"PK\x01\x02")
+
+    def put(place, value):
+        path.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
+
+    for damage in (
+        lambda: path.write_bytes(whole[:-50]),
+        lambda: put(entry + 8, 1),  # encrypted
+        lambda: put(entry + 10, 99),  # an unknown method of compression
+        lambda: (path.write_bytes(whole), break_headers(path)),
+    ):
+        damage()
+        with pytest.raises(ValueError, match="not an index array") as error:
+            n_digit_dataset_builder._read_index(path, 2, labels)
+        assert str(path) in str(error.value)

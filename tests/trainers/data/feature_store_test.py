@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.broken_headers import break_header
 from trainers.data.feature_store import FeatureStore
 
 KEYS = np.array([bytes([n]) * 15 + b"\0" for n in range(5)], "V16")
@@ -38,6 +39,10 @@ def test_damaged_files(tmp_path):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=f"{path.name} is .*remove it"):
             FeatureStore(tmp_path, 3)
+    path.write_bytes(whole)
+    break_header(path)
+    with pytest.raises(ValueError, match=f"{path.name} is .*remove it"):
+        FeatureStore(tmp_path, 3)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

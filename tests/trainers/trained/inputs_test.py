@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.datasets import speech
+from tests.broken_headers import break_headers
 from tests.datasets.image_folders import write_image
 from tests.trainers.colours import colour_of
 from tests.trainers.colours import mean_colour
@@ -481,11 +482,15 @@ def test_an_image_of_another_size_is_named(run, tmp_path):
         embed_inputs(trained, inputs)
 
 
-def test_settings_of_an_unknown_compression(tmp_path):
+def test_settings_of_a_damaged_file(tmp_path):
     path = tmp_path / "gallery.npz"
     np.savez(path, settings=np.array("{}"))
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + 10] = 99
     path.write_bytes(content)
+    with pytest.raises(ValueError, match="has no settings"):
+        read_settings(path)
+    np.savez(path, settings=np.array("{}"))
+    break_headers(path)
     with pytest.raises(ValueError, match="has no settings"):
         read_settings(path)
