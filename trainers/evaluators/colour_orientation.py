@@ -11,6 +11,7 @@ from embeddings_tf.datasets.colour_orientation import bayes_accuracy
 from embeddings_tf.datasets.l_shapes import draw_l_shapes
 from embeddings_tf.models.method import Method
 from trainers.evaluators import few_shot
+from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures.embed import embed
 from trainers.measures.episodes import episode_log_prob
 
@@ -41,18 +42,13 @@ def check(run, data) -> None:
             f"of this name; received {run.data.dataset!r}. Use "
             "--config.evaluation.name=few_shot"
         )
+    require_at_least(wanted, num_support=1, num_samples=1, num_distorted=1)
     of_class = len(data.labels(run.data.split)) // NUM_CLASSES
-    for field, value, largest in (
-        ("num_support", wanted.num_support, of_class),
-        ("num_samples", wanted.num_samples, None),
-        ("num_distorted", wanted.num_distorted, None),
-    ):
-        if value < 1 or (largest is not None and value > largest):
-            expected = "at least 1" + (f", at most {largest}" * bool(largest))
-            raise ValueError(
-                f"config.evaluation.{field} must be {expected}; "
-                f"received {value}"
-            )
+    if wanted.num_support > of_class:
+        raise ValueError(
+            f"config.evaluation.num_support must be at most {of_class}, the "
+            f"images of a class; received {wanted.num_support}"
+        )
     for split in wanted.splits:
         data.labels(split)
 

@@ -16,6 +16,7 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.data.folds import number_classes
+from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures import promises
 from trainers.measures import unknown_classes
 from trainers.measures.embed import split_to_embed
@@ -94,16 +95,7 @@ def check(run, data) -> None:
             f"config.evaluation.splits; received {wanted.num_classes} "
             f"for {wanted.splits}"
         )
-    for field, least in (
-        ("num_episodes", 2),
-        ("num_draws", 1),
-        ("num_samples", 1),
-    ):
-        if getattr(wanted, field) < least:
-            raise ValueError(
-                f"config.evaluation.{field} must be at least {least}; "
-                f"received {getattr(wanted, field)}"
-            )
+    require_at_least(wanted, num_episodes=2, num_draws=1, num_samples=1)
     for split, num_classes in zip(
         wanted.splits, wanted.num_classes, strict=True
     ):

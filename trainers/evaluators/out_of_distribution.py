@@ -13,6 +13,7 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from trainers.data.folds import class_ids
 from trainers.evaluators import few_shot
+from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures import unknown_scores
 from trainers.measures.embed import embed
 from trainers.measures.embed import split_to_embed
@@ -30,16 +31,14 @@ def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
-        ValueError: If there are fewer than two episodes, too few classes or
+        ValueError: If a count is too small, there are too few classes or
             examples, examples are recordings, or another data set has other
             examples.
     """
     wanted = run.evaluation
-    if wanted.num_episodes < 2:
-        raise ValueError(
-            "config.evaluation.num_episodes must be at least 2, for an "
-            f"interval; received {wanted.num_episodes}"
-        )
+    counts = {"num_classes": 1, "num_support": 1, "num_query": 1}
+    # An interval needs two episodes.
+    require_at_least(wanted, **counts, num_episodes=2, num_samples=1)
     for split in wanted.splits:
         counts = np.bincount(class_ids(data.labels(split)))
         needed = wanted.num_support + wanted.num_query

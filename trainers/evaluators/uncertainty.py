@@ -18,6 +18,7 @@ from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
 from trainers.data.examples import rows_of_classes
 from trainers.data.folds import class_ids
+from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures.embed import embed
 from trainers.measures.embed import head_uncertainty
 from trainers.measures.embed import split_to_embed
@@ -74,6 +75,7 @@ def check(run, data) -> None:
             f"config.evaluation.kinds has {', '.join(sorted(unknown))}; there "
             f"are {', '.join(KINDS)}"
         )
+    require_at_least(wanted, num_per_class=0, num_samples=1)
     for split in wanted.splits:
         x, labels = data.split(split)
         shape = np.shape(x[np.arange(1)])[1:] if len(x) else ()

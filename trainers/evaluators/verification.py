@@ -12,6 +12,7 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.scoring.verifier import LEAST_CLASSES
 from trainers.data.examples import some_of_each_class
 from trainers.data.folds import class_ids
+from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures import calibrated_scores
 from trainers.measures.embed import embed
 from trainers.measures.embed import split_to_embed
@@ -102,16 +103,7 @@ def check(run, data) -> None:
     """
     wanted = run.evaluation
     models.PLDA(**dataclasses.asdict(wanted.plda))
-    for name, number in (
-        ("num_resamples", wanted.num_resamples),
-        ("num_enrolled", wanted.num_enrolled),
-        ("num_per_class", wanted.num_per_class),
-    ):
-        if number < 0:
-            raise ValueError(
-                f"config.evaluation.{name} must be at least 0; received "
-                f"{number}"
-            )
+    require_at_least(wanted, num_resamples=0, num_enrolled=0, num_per_class=0)
     if wanted.num_per_class == 1:
         raise ValueError(
             "config.evaluation.num_per_class=1 leaves no pairs of one class; "

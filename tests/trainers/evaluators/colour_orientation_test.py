@@ -147,8 +147,8 @@ def test_what_is_measured(some, monkeypatch):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("num_support", 51, "at least 1, at most 50; received 51"),
-        ("num_support", 0, "at least 1, at most 50; received 0"),
+        ("num_support", 51, "at most 50, the images of a class; received 51"),
+        ("num_support", 0, "num_support must be at least 1; received 0"),
         ("num_samples", 0, "num_samples must be at least 1; received 0"),
         ("num_distorted", -1, "num_distorted must be at least 1"),
     ],

@@ -14,6 +14,7 @@ from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import train
+from trainers.config.evaluation_fields import OutOfDistribution
 from trainers.evaluators import out_of_distribution
 from trainers.measures import unknown_scores
 
@@ -27,6 +28,24 @@ GROUPS = LABELS // 4
 
 def identity(width):
     return keras.Sequential([keras.Input((width,)), keras.layers.Identity()])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "least"),
+    [
+        ("num_episodes", 1, 2),
+        ("num_samples", 0, 1),
+        ("num_query", 0, 1),
+        ("num_support", -1, 1),
+        ("num_classes", 0, 1),
+    ],
+)
+def test_counts_are_checked_before_the_training(name, value, least):
+    wanted = OutOfDistribution(splits=("test",), **{name: value})
+    run = types.SimpleNamespace(evaluation=wanted)
+    message = f"config.evaluation.{name} must be at least {least}; received"
+    with pytest.raises(ValueError, match=message):
+        out_of_distribution.check(run, None)
 
 
 def test_kinds_of_unknown_inputs():

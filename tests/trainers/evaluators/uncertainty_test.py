@@ -335,6 +335,8 @@ def test_a_head_is_added_after_training(trained, tmp_path):
     [
         ("evaluation.kinds=('rust',)", "rust; there are occlusion"),
         ("evaluation.num_classes=3", "does not fit the split 'test'"),
+        ("evaluation.num_samples=0", "num_samples must be at least 1"),
+        ("evaluation.num_per_class=-1", "num_per_class must be at least 0"),
     ],
 )
 def test_check(folder, override, message):
