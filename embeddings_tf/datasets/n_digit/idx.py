@@ -25,7 +25,7 @@ def read_idx(path, ndim: int) -> np.ndarray:
         Array of dtype `uint8`, for MNIST images of shape
         `(images, height, width)`.
 
-        Raises:
+    Raises:
         ValueError: If the file is not a complete gzip file with one idx array
             of unsigned bytes with `ndim` dimensions.
 

@@ -87,7 +87,7 @@ def read_splits(
         Indices of the characters of `"train"`, `"validation"` and `"test"`,
         ascending and counted from 0 like the files.
 
-        Raises:
+    Raises:
         ValueError: If the file is damaged or has another format.
     """
     import scipy.io
