@@ -1,6 +1,5 @@
 """The file `models.config` of TensorFlow Serving: models and their versions."""
 
-import os
 import pathlib
 import re
 
@@ -8,6 +7,7 @@ from google.protobuf import text_format
 
 from embeddings_tf.export.models_config_message import ModelServerConfig
 from embeddings_tf.ops.locked_folder import locked_folder
+from embeddings_tf.ops.write_atomically import write_atomically
 
 FILE = "models.config"
 STABLE, CANARY = "stable", "canary"
@@ -115,14 +115,7 @@ def _label_version(directory, version, label) -> dict[str, int]:
         entry.model_version_policy.specific.versions.extend(
             sorted(set(labels.values()))
         )
-    _replace(directory.parent / FILE, text_format.MessageToString(config))
+    write_atomically(
+        directory.parent / FILE, text_format.MessageToString(config)
+    )
     return labels
-
-
-def _replace(file: pathlib.Path, text: str) -> None:
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, file)
-    finally:
-        temporary.unlink(missing_ok=True)

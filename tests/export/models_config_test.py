@@ -1,5 +1,8 @@
 """models.config, read by the messages of tensorflow-serving-api."""
 
+import errno
+import os
+
 import pytest
 from google.protobuf import text_format
 from tensorflow_serving.config import model_server_config_pb2
@@ -52,6 +55,21 @@ def test_stable_then_canary_then_promoted(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [
         FILE
     ]
+
+
+def test_a_full_disk_keeps_the_old_file(tmp_path, monkeypatch):
+    model = versions(tmp_path / "words", 1, 2)
+    label_version(model, 1)
+    before = (tmp_path / FILE).read_bytes()
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=FILE):
+        label_version(model, 2)
+    files = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert files == [tmp_path / FILE] and files[0].read_bytes() == before
 
 
 def test_labels_of_removed_versions_are_dropped(tmp_path):
