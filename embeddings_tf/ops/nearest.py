@@ -9,6 +9,7 @@ from embeddings_tf.ops.gallery_distances import Distances
 from embeddings_tf.ops.gallery_distances import blocks
 from embeddings_tf.ops.nearest_candidates import MOST_CANDIDATES
 from embeddings_tf.ops.nearest_candidates import nearest_candidates
+from embeddings_tf.ops.rank_in_class import rank_in_class
 
 # Number of queries that are searched at once.
 _QUERY_BLOCK = 8192
@@ -205,9 +206,7 @@ def without_surplus(gallery, count):
     Other rows cannot be among the nearest `count` of a query.
     """
     group = np.unique(gallery, axis=0, return_inverse=True)[1].ravel()
-    order = np.argsort(group, kind="stable")
-    start = np.searchsorted(group[order], group[order])
-    return np.sort(order[np.arange(len(order)) - start < count])
+    return np.flatnonzero(rank_in_class(group) < count)
 
 
 def _exhaustive_once(distances, rows, count):

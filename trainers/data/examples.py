@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from embeddings_tf import datasets
+from embeddings_tf.ops.rank_in_class import rank_in_class
 from trainers.config.run import Label
 from trainers.config.run import Part
 from trainers.data import folds
@@ -94,9 +95,7 @@ def examples_of_folds(
     rows = np.arange(len(classes))
     if num_per_class:
         order = np.random.default_rng(0).permutation(len(classes))
-        order = order[np.argsort(classes[order], kind="stable")]
-        first = np.searchsorted(classes[order], classes[order])
-        rank = np.arange(len(order)) - first
+        rank = rank_in_class(classes[order])
         rows = np.sort(order[rank < num_per_class])
         x, labels = take(x, rows), labels[rows]
         groups = folds.class_ids(groups[rows])  # some may be gone

@@ -3,6 +3,7 @@
 import numpy as np
 
 from embeddings_tf import metrics
+from embeddings_tf.ops.rank_in_class import rank_in_class
 from trainers.terminal.progress import Progress
 
 # 64 MiB of bins, because fused scores are dense near 1.
@@ -101,12 +102,7 @@ def claimed_classes(scores, embeddings, classes, num_enrolled: int) -> dict:
     The first `num_enrolled` examples of each class enrol it, by their mean
     embedding. Every other example claims each class once.
     """
-    order = np.argsort(classes, kind="stable")
-    rank = np.empty(len(classes), int)
-    rank[order] = np.arange(len(classes)) - np.searchsorted(
-        classes[order], classes[order]
-    )
-    is_enrolled = rank < num_enrolled
+    is_enrolled = rank_in_class(classes) < num_enrolled
     if is_enrolled.all():
         raise ValueError(
             f"config.evaluation.num_enrolled={num_enrolled} leaves no example "
