@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.metrics.score_calls import blocks
 from embeddings_tf.metrics.score_calls import call_score
 from embeddings_tf.metrics.score_calls import two_sides
 from embeddings_tf.metrics.scoring import score_all_pairs
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.blocks import blocks
 
 
 def score_enrolments(

@@ -26,13 +26,6 @@ def two_sides(
     return first, second
 
 
-def blocks(length: int, size: int) -> list[slice]:
-    return [
-        slice(start, min(start + size, length))
-        for start in range(0, length, size)
-    ]
-
-
 def call_score(
     score: Callable, first: np.ndarray, second: np.ndarray, pairs: bool = False
 ) -> np.ndarray:

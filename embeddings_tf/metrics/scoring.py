@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.metrics.score_calls import blocks
 from embeddings_tf.metrics.score_calls import call_score
 from embeddings_tf.metrics.score_calls import two_sides
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.blocks import blocks
 
 
 def score_all_pairs(

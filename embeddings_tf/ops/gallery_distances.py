@@ -4,6 +4,8 @@ import copy
 
 import numpy as np
 
+from embeddings_tf.ops.blocks import blocks
+
 # Numbers of rows that are subtracted at once, which fit in the cache.
 _DIRECT_BLOCK = 2**16
 # Sums of many squares of 2 to this power fit in float64.
@@ -187,7 +189,3 @@ def _unit(x, lengths):
     unit = np.zeros((len(x), x.shape[1] + 1))
     np.divide(x, np.where(lengths > 0, lengths, 1)[:, None], out=unit[:, :-1])
     return unit
-
-
-def blocks(length, size):
-    return [slice(first, first + size) for first in range(0, length, size)]

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from embeddings_tf.ops.blocks import blocks
 from embeddings_tf.ops.gallery_distances import Distances
-from embeddings_tf.ops.gallery_distances import blocks
 from embeddings_tf.ops.nearest_candidates import MOST_CANDIDATES
 from embeddings_tf.ops.nearest_candidates import nearest_candidates
 from embeddings_tf.ops.rank_in_class import rank_in_class
@@ -60,8 +60,8 @@ def nearest(
     size = len(distances.gallery)
     advance = progress or (lambda count: None)
     if hidden is not None:
-        for block in blocks(len(rows), max(1, _BLOCK // size)):
-            block = rows[block]
+        for part in blocks(len(rows), max(1, _BLOCK // size)):
+            block = rows[part]
             found = _exhaustive(distances, block, count, hidden(block))
             advance(len(block))
             yield block, found

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from embeddings_tf.ops.blocks import blocks
+
 # Queries and gallery rows of one matrix product.
 _TILE = 2048
 # A tile's limit for new candidates is the least of this many parts of a row.
@@ -42,8 +44,8 @@ def nearest_candidates(
     places = np.zeros((len(queries), num), np.int64)
     tiles = [
         (rows, columns)
-        for rows in _tiles(len(queries))
-        for columns in _tiles(len(gallery))
+        for rows in blocks(len(queries), _TILE)
+        for columns in blocks(len(gallery), _TILE)
         if not among_themselves or rows.start <= columns.start
     ]
     # A product of these rows is half of a squared distance.
@@ -147,10 +149,3 @@ def _with_columns(x, *columns):
     for place, column in enumerate(columns, x.shape[1]):
         wider[:, place] = column
     return wider
-
-
-def _tiles(length: int) -> list[slice]:
-    return [
-        slice(first, min(first + _TILE, length))
-        for first in range(0, length, _TILE)
-    ]
