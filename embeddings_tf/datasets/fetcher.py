@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import result
+from embeddings_tf.ops.first_not_finite import first_not_finite
 from embeddings_tf.ops.listed import listed
 
 _CHECK_BLOCK_BYTES = 1 << 24
@@ -97,7 +98,7 @@ def fetcher(x):
                 "the shape of example 0."
             )
         if not is_array:
-            bad = _first_not_finite(block)
+            bad = first_not_finite(block)
             if bad is not None:
                 raise ValueError(_not_finite_message(index[bad]))
         return block.astype(dtype, copy=False)
@@ -149,20 +150,9 @@ def _check_finite(x):
     """Raises if `x` has a value that is not finite; needs little memory."""
     rows = max(1, _CHECK_BLOCK_BYTES * len(x) // max(1, x.nbytes))
     for first in range(0, len(x), rows):
-        bad = _first_not_finite(x[first : first + rows])
+        bad = first_not_finite(x[first : first + rows])
         if bad is not None:
             raise ValueError(_not_finite_message(first + bad))
-
-
-def _first_not_finite(block):
-    """Returns the first row of `block` that is not finite, or None."""
-    if block.dtype.kind not in "fc" and block.dtype.name != "bfloat16":
-        return None
-    finite = np.isfinite(block)
-    if finite.all():
-        return None
-    finite = finite.reshape(len(block), -1).all(axis=1)
-    return int(np.argmin(finite))
 
 
 def _not_finite_message(example):

@@ -10,6 +10,7 @@ from embeddings_tf.datasets.names_in_data import require_no_blanks
 from embeddings_tf.datasets.names_in_data import require_not_empty
 from embeddings_tf.datasets.source import Source
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.first_not_finite import first_not_finite
 
 # For labels of another kind of dtype.
 _REMEDIES = {
@@ -125,15 +126,13 @@ def _numbers(place, x):
     if x.dtype.kind == "f" and x.dtype.itemsize > 4:
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
-    if x.dtype.kind == "f" and x.size:
-        finite = np.isfinite(x).reshape(len(x), -1).all(axis=1)
-        if not finite.all():
-            row = np.argmin(finite)
-            fault = "contains NaN or infinity; remove or repair it"
-            if np.isfinite(given[row]).all():
-                fault = (
-                    "contains numbers that float32 cannot hold, beyond 3.4e38; "
-                    "scale the data"
-                )
-            raise ValueError(f"{place}: example {row} {fault}.")
+    row = first_not_finite(x)
+    if row is not None:
+        fault = "contains NaN or infinity; remove or repair it"
+        if np.isfinite(given[row]).all():
+            fault = (
+                "contains numbers that float32 cannot hold, beyond 3.4e38; "
+                "scale the data"
+            )
+        raise ValueError(f"{place}: example {row} {fault}.")
     return x

@@ -9,6 +9,7 @@ from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.first_not_finite import first_not_finite
 
 # Squares of larger embeddings overflow.
 LARGEST = 1e150
@@ -140,7 +141,7 @@ def require_real(name: str, batch: np.ndarray) -> None:
 
 def require_finite(what: str, rows: np.ndarray, first: int) -> None:
     """Raises ValueError for the first row with NaN or infinity."""
-    row = _first_not_finite(rows)
+    row = first_not_finite(rows)
     if row is not None:
         raise ValueError(
             f"{what} {first + row} is not finite: it contains NaN or infinite "
@@ -153,18 +154,10 @@ def require_finite_output(what: str, rows: np.ndarray, first: int) -> None:
 
     The inputs must have passed `require_finite`.
     """
-    row = _first_not_finite(rows)
+    row = first_not_finite(rows)
     if row is not None:
         raise NotFiniteError(
             f"{what} {first + row} is not finite, although the input is: "
             "weights of the model are NaN, or values became too large. Train "
             "the model with a lower learning rate, or scale the inputs."
         )
-
-
-def _first_not_finite(rows: np.ndarray) -> int | None:
-    """Returns the number of the first row with NaN or infinity, if any."""
-    if rows.dtype.kind in "biuSUO":  # the kind of bfloat16 is V
-        return None
-    finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
-    return None if finite.all() else int(finite.argmin())

@@ -8,6 +8,7 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.score_calls import call_score
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.first_not_finite import first_not_finite
 
 
 class AdaptiveScoreNormalization:
@@ -88,9 +89,8 @@ class AdaptiveScoreNormalization:
         scores = scores.astype(np.float64)
         top_k = min(self.top_k, len(self.cohort))
         highest = np.partition(scores, -top_k, axis=1)[:, -top_k:]
-        finite = np.isfinite(highest).all(axis=1)
-        if not finite.all():
-            row = int(np.argmin(finite))
+        row = first_not_finite(highest)
+        if row is not None:
             raise ValueError(
                 f"`score` must give finite scores with the cohort; row {row} "
                 f"of `{name}` has an infinite one among its {top_k} highest. "

@@ -6,6 +6,7 @@ import numpy as np
 
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.first_not_finite import first_not_finite
 
 BATCH = 256
 _MOST_NUMBERS = 2048
@@ -47,10 +48,10 @@ def input_numbers(x, shape, rows) -> np.ndarray:
         flat = batch.reshape(len(batch), -1)[some][:, places]
         found.append(flat.astype(np.float32))
     numbers = np.concatenate(found)
-    finite = np.isfinite(numbers).all(axis=1)
-    if not finite.all():
+    bad = first_not_finite(numbers)
+    if bad is not None:
         raise ValueError(
-            f"Input {rows[finite.argmin()]} is not finite: it contains NaN or "
+            f"Input {rows[bad]} is not finite: it contains NaN or "
             "infinite values. Remove them first."
         )
     return numbers
