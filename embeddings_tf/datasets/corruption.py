@@ -4,9 +4,9 @@ import numbers
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.checked_images import checked_images
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.seed_pair import seed_pair
-from embeddings_tf.ops.tensors import real_numbers
 
 
 def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
@@ -129,19 +129,8 @@ def corrupt(
     >>> corrupted.shape
     TensorShape([4, 28, 56, 1])
     """
-    images = real_numbers("Images", images)
-    if images.shape.rank != 4:
-        raise ValueError(
-            "corrupt expects images of shape (batch, height, width, channels); "
-            f"received shape {images.shape}; use images[tf.newaxis] for one "
-            "image and images[..., tf.newaxis] for images without channels."
-        )
+    images = checked_images(images)
     batch, height, width, _ = images.shape
-    if not height or not width:
-        raise ValueError(
-            "corrupt needs images whose height and width are known and not "
-            f"zero; received shape {images.shape}; call tf.ensure_shape first."
-        )
     if num_digits is None:
         num_digits = 1 if width % height else width // height
     num_digits = positive_integer("num_digits", num_digits)

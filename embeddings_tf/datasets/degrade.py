@@ -4,6 +4,7 @@ import math
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.checked_images import checked_images
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.seed_pair import seed_pair
 from embeddings_tf.ops.tensors import real_numbers
@@ -93,18 +94,6 @@ def degrade(images, kind: str, strength, seed) -> tf.Tensor:
     changed = tf.cast(changed, images.dtype)
     result = tf.where(share > 0, changed, images)
     return tf.ensure_shape(result, images.shape)
-
-
-def checked_images(images) -> tf.Tensor:
-    """Returns images as a tensor; ValueError unless sizes are known."""
-    images = real_numbers("Images", images)
-    if images.shape.rank != 4 or not images.shape[1] or not images.shape[2]:
-        raise ValueError(
-            "Images must have shape (batch, height, width, channels), with "
-            "height and width known and not zero; received shape "
-            f"{images.shape}. Use images[tf.newaxis] for one image."
-        )
-    return images
 
 
 def _occlusion(x, share, draws, seed):

@@ -2,8 +2,8 @@
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.checked_images import checked_images
 from embeddings_tf.datasets.degrade import KINDS
-from embeddings_tf.datasets.degrade import checked_images
 from embeddings_tf.datasets.degrade import degrade
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of

@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.checked_images import checked_images
 from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.seed_pair import seed_pair
-from embeddings_tf.ops.tensors import real_numbers
 
 # Far wider than images. A wider margin may not fit in memory.
 _MOST_PADDING = 4096
@@ -42,12 +42,7 @@ def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
     >>> embeddings_tf.datasets.shift_and_mirror(images, seed=[0, 1]).shape
     TensorShape([2, 32, 32, 3])
     """
-    images = real_numbers("Images", images)
-    if images.shape.rank != 4:
-        raise ValueError(
-            "Images must have shape (batch, height, width, channels); received "
-            f"shape {images.shape}."
-        )
+    images = checked_images(images, known_size=False)
     padding = integer_at_least("padding", padding, 0)
     if padding > _MOST_PADDING:
         raise ValueError(
