@@ -8,6 +8,7 @@ from embeddings_tf.export import checks
 from embeddings_tf.export import memory
 from embeddings_tf.layers.pixel_range import exported_checks
 from embeddings_tf.models.input_shape import require_input_shape
+from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.tensors import real_numbers
 
 # Numbers that a block of rows may need at once: 256 MiB in float32.
@@ -125,17 +126,6 @@ class Embedder:
             found = self.model.embed_with_uncertainty(x)
         else:
             found = (self.model(x, training=False),)
-        _require_embeddings(found[0])
+        require_embeddings(found[0])
         # In half precision, scores would be too coarse.
         return tuple(tf.cast(part[:rows], tf.float32) for part in found)
-
-
-def _require_embeddings(found) -> None:
-    """Raises ValueError unless a model returned one matrix of embeddings."""
-    if not tf.is_tensor(found) or found.shape.rank not in (None, 2):
-        shapes = tf.nest.map_structure(lambda x: tuple(x.shape), found)
-        raise ValueError(
-            "The exported model must return one tensor of embeddings, (batch, "
-            f"dim); received shape {shapes}. Export the part of the model that "
-            "ends in the embeddings, keras.Model(inputs, embeddings)."
-        )
