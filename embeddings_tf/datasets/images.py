@@ -10,7 +10,7 @@ from embeddings_tf.datasets.crops import middle_crop
 from embeddings_tf.datasets.crops import random_crop
 from embeddings_tf.datasets.crops import resize
 from embeddings_tf.datasets.row_numbers import row_numbers
-from embeddings_tf.ops.arguments import array
+from embeddings_tf.datasets.row_numbers import taken_rows
 from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import number_at_least
@@ -181,18 +181,7 @@ class Images:
 
     def take(self, indices) -> "Images":
         """Returns some of the images, in the order of `indices`; reads none."""
-        indices = array("indices", indices)
-        if indices.dtype == bool and indices.shape == (len(self),):
-            indices = np.flatnonzero(indices)
-        if indices.size == 0:
-            indices = indices.astype(np.int64)
-        if indices.dtype.kind not in "iu" or indices.ndim != 1:
-            raise ValueError(
-                "indices must be integers of shape (images,), or bool for all "
-                f"{len(self)}; received shape {indices.shape} and dtype "
-                f"{indices.dtype}."
-            )
-        indices = row_numbers(indices, len(self))
+        indices = taken_rows(indices, len(self), "images")
         read, names, content = self._read, self.names, self._content
         return Images(
             lambda number: read(int(indices[number])),

@@ -38,3 +38,32 @@ def row_numbers(index, length: int, *, slices: bool = True) -> np.ndarray:
         )
     index = index.astype(np.int64)  # int8 plus the length may overflow
     return np.where(index < 0, index + length, index)
+
+
+def taken_rows(indices, length: int, rows: str) -> np.ndarray:
+    """Row numbers that the argument of a method `take` selects.
+
+    Args:
+        indices: An integer vector, or a boolean for each row.
+        length: Number of rows.
+        rows: What the rows are, for messages.
+
+    Returns:
+        An integer vector.
+
+    Raises:
+        ValueError: If the indices have another type or shape.
+        IndexError: If an index is out of range.
+    """
+    indices = array("indices", indices)
+    if indices.dtype == bool and indices.shape == (length,):
+        indices = np.flatnonzero(indices)
+    if indices.size == 0:
+        indices = indices.astype(np.int64)
+    if indices.dtype.kind not in "iu" or indices.ndim != 1:
+        raise ValueError(
+            f"indices must be integers of shape ({rows},), or bool for all "
+            f"{length}; received shape {indices.shape} and dtype "
+            f"{indices.dtype}."
+        )
+    return row_numbers(indices, length)

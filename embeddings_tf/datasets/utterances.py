@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.datasets.row_numbers import row_numbers
+from embeddings_tf.datasets.row_numbers import taken_rows
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import function as checked_function
 from embeddings_tf.ops.arguments import num_rows
@@ -192,18 +193,7 @@ class Utterances:
         Utterances of an array are copied. Utterances that a function reads
         stay where they are.
         """
-        indices = array("indices", indices)
-        if indices.dtype == bool and indices.shape == (len(self),):
-            indices = np.flatnonzero(indices)
-        if indices.size == 0:
-            indices = indices.astype(np.int64)
-        if indices.dtype.kind not in "iu" or indices.ndim != 1:
-            raise ValueError(
-                "indices must be integers of shape (utterances,), or bool for "
-                f"all {len(self)}; received shape {indices.shape} and dtype "
-                f"{indices.dtype}."
-            )
-        indices = row_numbers(indices, len(self))
+        indices = taken_rows(indices, len(self), "utterances")
         names = self.names
         values: Any
         if callable(self._values):
