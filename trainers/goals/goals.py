@@ -163,8 +163,8 @@ GOALS = {
         dim=64,
         compare=(
             "LearnedDistance",
-            "SoftContrastive",
-            "HedgedInstances",
+            "LiftedStructureLoss",
+            "HistogramLoss",
             "TripletLoss",
             "BinomialDevianceLoss",
         ),
