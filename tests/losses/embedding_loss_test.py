@@ -258,3 +258,46 @@ def test_a_list_of_graph_tensors_is_a_weight():
     weight = tf.constant([1, 0, 2, 0.5, 0, 1])
     expected = Ours()(LABELS, Z, sample_weight=weight)
     np.testing.assert_allclose(call(weight), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_weights_whose_rank_is_unknown_in_a_graph(jit_compile):
+    weight = np.array([1, 0, 2, 0.5, 0, 1], "float32")
+    values = LABELS * np.sum(Z, -1)
+    call = tf.function(
+        lambda weight: Ours()(LABELS, tf.constant(Z), weight),
+        input_signature=[tf.TensorSpec(None, tf.float32)],
+        jit_compile=jit_compile,
+    )
+    for given in (weight, weight[:, None]):
+        expected = np.mean(weight * values)
+        np.testing.assert_allclose(call(given), expected, rtol=1e-5)
+    for given in (np.float32(2), np.float32([2]), np.float32([[2]])):
+        expected = 2 * np.mean(values)
+        np.testing.assert_allclose(call(given), expected, rtol=1e-5)
+    for given in (weight[None], weight.reshape(2, 3), weight[:3]):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            call(given)
+
+
+@pytest.mark.parametrize(
+    ("weight", "received"),
+    [
+        (["1"] * 6, "the type string"),
+        (np.ones(6, complex), "the type complex128"),
+        (np.array([1, 2, 3, 4, 5, None]), "the type object"),
+        (tf.ragged.constant([[1.0]] * 6), "a RaggedTensor"),
+        (tf.sparse.from_dense(np.ones((6, 1))), "a SparseTensor"),
+    ],
+)
+def test_weights_are_real_numbers(weight, received):
+    expected = f"`sample_weight` must be real numbers; received {received}"
+    with pytest.raises(ValueError, match=expected):
+        Ours()(LABELS, Z, sample_weight=weight)
+
+
+def test_weights_may_be_booleans():
+    weight = np.array([True, False, True, True, False, True])
+    expected = np.mean(weight * LABELS * np.sum(Z, -1))
+    found = Ours()(LABELS, Z, sample_weight=weight)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
