@@ -28,6 +28,10 @@ class EmbeddingLoss(keras.losses.Loss):
     The call adds the metric `teachable_rows` to the model that trains the loss,
     which it finds on the call stack.
 
+    Under a strategy of several replicas, use `fit` and `evaluate`. Keras's
+    `train_on_batch` and `test_on_batch` give the whole batch to each replica,
+    so the loss would see every row once for each replica.
+
     Subclasses implement `call(y_true, y_pred)`. A loss that needs other batches
     than class-balanced ones also overrides `batch_needs`, and a loss with
     scalars of a batch `_diagnostics(labels, embeddings)`. A loss that compares

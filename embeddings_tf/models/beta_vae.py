@@ -73,7 +73,9 @@ class BetaVAE(OwnLossModel):
         ValueError: If encoder and decoder do not fit together, `beta` is not
             in its range, or the likelihood is unknown; if images are complex
             or have another shape than the encoder's inputs; in `fit` and
-            `evaluate`, if the model was compiled with a loss.
+            `evaluate`, if the model was compiled with a loss; in
+            `train_on_batch` and `test_on_batch`, if there are several
+            replicas: Keras would not divide the batch.
 
     Reference:
         - [Higgins et al., 2017](https://openreview.net/forum?id=Sy2fzU9gl),

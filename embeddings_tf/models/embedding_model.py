@@ -36,7 +36,8 @@ class EmbeddingModel(UncertainModel):
     `embeddings_tf.losses`, compile the encoder itself, unless batches are too
     large for memory (`piece_size`). Calling the model, and `predict`, return
     embeddings. `fit`, `evaluate` and `train_on_batch` pass labels and
-    embeddings to the objective.
+    embeddings to the objective. With several replicas, use `fit` and
+    `evaluate`.
 
     With a `piece_size`, a training step has two passes. The first pass embeds
     the batch in pieces. The objective then computes its gradient in all
@@ -90,7 +91,9 @@ class EmbeddingModel(UncertainModel):
             objective declares this by its attribute `is_gaussian`, False by
             default). If `piece_size` is not None or a positive integer. In
             `fit` and `evaluate`, if the model was compiled with a loss (the
-            objective is the loss), or batches have no labels. In `fit` with
+            objective is the loss), or batches have no labels. In
+            `train_on_batch` and `test_on_batch`, if there are several
+            replicas: Keras would not divide the batch. In `fit` with
             a `piece_size`, if the encoder draws random numbers without its
             own `keras.random.SeedGenerator`.
 

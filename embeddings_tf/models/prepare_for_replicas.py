@@ -20,6 +20,8 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
     `EmbeddingModel` prepares its encoder, and the encoders of this library are
     already prepared. Call the function on your own encoder that is compiled
     with a loss, inside the strategy's scope. On one replica nothing changes.
+    Train with `fit`: Keras's `train_on_batch` and `test_on_batch` give the
+    whole batch to each replica, so a loss would see every row several times.
 
     Args:
         model: A Keras model; all its layers are visited.

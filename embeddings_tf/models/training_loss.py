@@ -41,6 +41,27 @@ class OwnLossModel(keras.Model):
                 optimizer.build(self.trainable_variables)
         super().make_train_function(force)
 
+    def train_on_batch(self, *args, **kwargs):
+        self._require_one_replica("train_on_batch", "fit")
+        return super().train_on_batch(*args, **kwargs)
+
+    def test_on_batch(self, *args, **kwargs):
+        self._require_one_replica("test_on_batch", "evaluate")
+        return super().test_on_batch(*args, **kwargs)
+
+    def _require_one_replica(self, method: str, remedy: str) -> None:
+        """Raises ValueError if Keras would give each replica the whole batch.
+
+        The loss of the global batch would then see every row several times.
+        """
+        num_replicas = self.distribute_strategy.num_replicas_in_sync
+        if num_replicas > 1:
+            raise ValueError(
+                f"`{method}` needs one replica, because Keras gives the whole "
+                f"batch to each replica; there are {num_replicas}. Use "
+                f"`{remedy}`, which divides the batch."
+            )
+
     def compile_from_config(self, config):
         # Keras's own method refuses models that override `compile`.
         self.compile(**keras.saving.deserialize_keras_object(config))

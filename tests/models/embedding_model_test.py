@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PairDistance
+from embeddings_tf.layers import UncertaintyHead
 from embeddings_tf.losses import PrototypicalLoss
 from embeddings_tf.losses import TripletLoss
 from embeddings_tf.losses import prototypical_loss
@@ -521,3 +522,23 @@ def test_a_model_that_was_compiled_without_an_optimizer_is_loaded(tmp_path):
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     x = np.ones((4, 3), "float32")
     np.testing.assert_array_equal(loaded(x), model(x))
+
+
+@pytest.mark.parametrize(
+    ("method", "remedy"),
+    [("train_on_batch", "`fit`"), ("test_on_batch", "`evaluate`")],
+)
+def test_replicas_do_not_divide_a_single_batch(method, remedy, strategy):
+    x = np.random.default_rng(0).normal(size=(12, 3)).astype("float32")
+    labels = np.tile(np.arange(3), 4)
+    with strategy.scope():
+        encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+        model = EmbeddingModel(encoder, PrototypicalLoss(2))
+        model.compile("sgd")
+    expected = f"there are 2. Use {remedy}, which divides"
+    with pytest.raises(ValueError, match=expected):
+        getattr(model, method)(x, labels)
+    # The remedy sees each row once.
+    loss = model.evaluate(x, labels, batch_size=12, verbose=0)
+    values = prototypical_loss(labels, encoder(x), 2)
+    assert loss == pytest.approx(np.mean(values), rel=1e-5)
