@@ -18,10 +18,11 @@ from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
+from embeddings_tf.ops.sample_weights import weight_per_row
 from embeddings_tf.ops.tensors import real_matrix
 from embeddings_tf.ops.tensors import real_numbers
 
-_IN_A_STEP = contextvars.ContextVar("in a step of Keras", default=False)
+_IN_A_STEP = contextvars.ContextVar("model in a step of Keras", default=None)
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -138,14 +139,17 @@ class BetaVAE(OwnLossModel):
 
     def call(self, inputs, training=None):
         packed = self.encoder(inputs, training=training)
-        return packed if _IN_A_STEP.get() else gaussian.unpack(packed)[0]
+        return packed if self._is_in_a_step() else gaussian.unpack(packed)[0]
+
+    def _is_in_a_step(self) -> bool:
+        return _IN_A_STEP.get() is self
 
     def train_step(self, *args, **kwargs):
-        with _whole_gaussians():
+        with _whole_gaussians(self):
             return super().train_step(*args, **kwargs)
 
     def test_step(self, *args, **kwargs):
-        with _whole_gaussians():
+        with _whole_gaussians(self):
             return super().test_step(*args, **kwargs)
 
     def compute_output_shape(self, input_shape):
@@ -197,7 +201,7 @@ class BetaVAE(OwnLossModel):
         return 255 * tf.sigmoid(tf.cast(self.decoder(code), "float32"))
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        if _IN_A_STEP.get():
+        if self._is_in_a_step():
             y_pred, _ = gaussian.unpack(y_pred)
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
@@ -214,9 +218,10 @@ class BetaVAE(OwnLossModel):
                 "A BetaVAE brings its own loss; it was compiled with "
                 f"loss={self.loss!r}. Compile without a loss."
             )
-        if not _IN_A_STEP.get():  # `y_pred`, the mean, lacks the variance
+        if not self._is_in_a_step():  # `y_pred`, the mean, lacks the variance
             y_pred = self.encoder(x, training=training)
         mean, variance = gaussian.unpack(y_pred)
+        sample_weight = weight_per_row(sample_weight, mean.shape[0])
         code = mean
         if training:
             code += tf.sqrt(variance) * self._noise(tf.shape(mean))
@@ -256,13 +261,13 @@ class BetaVAE(OwnLossModel):
 
 
 @contextlib.contextmanager
-def _whole_gaussians():
-    """Within it, a call gives the Gaussian: steps of Keras encode once.
+def _whole_gaussians(model):
+    """Within it, a call of the model gives the Gaussian; steps encode once.
 
     Encoding twice would also move batch statistics twice. The variable is of
     the thread, because every replica has its own.
     """
-    token = _IN_A_STEP.set(True)
+    token = _IN_A_STEP.set(model)
     try:
         yield
     finally:

@@ -441,3 +441,42 @@ def test_one_code_for_each_image(num_codes):
 def test_encoder_and_decoder_must_fit(arguments, message):
     with pytest.raises(ValueError, match=message):
         BetaVAE(**{"encoder": encoder(), "decoder": decoder(), **arguments})
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_another_model_in_a_step_returns_means(run_eagerly):
+    """Only the model of the step returns its whole Gaussian."""
+    other, shapes = new_model(), []
+
+    class Student(BetaVAE):
+        def compute_loss(self, x=None, *args, **kwargs):
+            shapes.append(tuple(other(x).shape))
+            return super().compute_loss(x, *args, **kwargs)
+
+    model = Student(encoder(), decoder())
+    model.compile("sgd", run_eagerly=run_eagerly)
+    model.train_on_batch(images())
+    model.test_on_batch(images())
+    assert {shape[-1] for shape in shapes} == {2}
+
+
+@pytest.mark.parametrize("shape", [(1, 12), (12, 2), (11,)])
+def test_one_weight_for_each_image(shape):
+    model, x = new_model(), images()
+    with pytest.raises(ValueError, match="one value for each example"):
+        model.compute_loss(x, y_pred=model(x), sample_weight=np.ones(shape))
+
+
+def test_weights_whose_shape_is_unknown_in_a_graph():
+    model, x = new_model(), images()
+    weight = np.array([1] * 5 + [0] * 7, "float32")
+    loss = tf.function(
+        lambda weight: model.compute_loss(
+            x, y_pred=model(x), sample_weight=weight, training=False
+        ),
+        input_signature=[tf.TensorSpec((None, None))],
+    )
+    expected = expected_logs(model, x[:5], 1)["loss"] * 5 / 12
+    assert loss(weight[:, None]).numpy() == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        loss(weight[None])
