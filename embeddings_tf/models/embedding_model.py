@@ -3,6 +3,7 @@
 import inspect
 
 import keras
+import tensorflow as tf
 
 from embeddings_tf.compat import every_layer
 from embeddings_tf.layers import UncertaintyHead
@@ -17,6 +18,7 @@ from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.prepare_for_replicas import (
     synchronize_batch_normalization,
 )
+from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.models.training_loss import mean_over_rows
 from embeddings_tf.models.training_loss import with_regularisers
 from embeddings_tf.models.uncertain_model import UncertainModel
@@ -86,7 +88,8 @@ class EmbeddingModel(UncertainModel):
     Raises:
         ValueError: If `encoder` is not a Keras model or layer, `objective` is
             neither a layer nor a loss object, or `uncertainty` is no
-            `UncertaintyHead`. If the objective reads
+            `UncertaintyHead`. If the encoder returns anything but one matrix
+            `(batch, width)`. If the objective reads
             Gaussians and the encoder returns points, or the reverse (the
             objective declares this by its attribute `is_gaussian`, False by
             default). If `piece_size` is not None or a positive integer. In
@@ -163,12 +166,14 @@ class EmbeddingModel(UncertainModel):
         if not self.encoder.built:
             self._encode_shapes(input_shape)
             self._check_gaussian()  # the last layer may be new
+        output_shape = self.compute_output_shape(input_shape)
+        require_embeddings(
+            keras.tree.map_shape_structure(keras.KerasTensor, output_shape)
+        )
         if not self._is_plain_loss() and not self.objective.built:
             _require_build(self.objective)
-            self.objective.build(
-                (None,), self.compute_output_shape(input_shape)
-            )
-        self._build_uncertainty(self.compute_output_shape(input_shape)[-1])
+            self.objective.build((None,), output_shape)
+        self._build_uncertainty(output_shape[-1])
         self.built = True
 
     def _check_gaussian(self) -> None:
@@ -199,9 +204,14 @@ class EmbeddingModel(UncertainModel):
 
     def compute_output_shape(self, input_shape):
         try:
-            return self.encoder.compute_output_shape(input_shape)
+            shape = self.encoder.compute_output_shape(input_shape)
         except NotImplementedError:  # a subclassed model
-            return self._encode_shapes(input_shape).shape
+            outputs = self._encode_shapes(input_shape)
+            require_embeddings(outputs)
+            return outputs.shape
+        if isinstance(shape, list) and len(shape) == 1:
+            (shape,) = shape  # a functional model returns a tensor
+        return tuple(shape) if isinstance(shape, tf.TensorShape) else shape
 
     def _encode_shapes(self, input_shape) -> keras.KerasTensor:
         """Runs the encoder without data; this builds any encoder."""

@@ -542,3 +542,48 @@ def test_replicas_do_not_divide_a_single_batch(method, remedy, strategy):
     loss = model.evaluate(x, labels, batch_size=12, verbose=0)
     values = prototypical_loss(labels, encoder(x), 2)
     assert loss == pytest.approx(np.mean(values), rel=1e-5)
+
+
+@pytest.mark.parametrize("has_head", [False, True])
+@pytest.mark.parametrize(
+    ("name", "received"),
+    [
+        ("two", "list of 2"),
+        ("named", "a dictionary with 'a', 'b'"),
+        ("sequence", r"one of shape \(None, 2, 2\)"),
+    ],
+)
+def test_an_encoder_of_other_outputs_is_refused(name, received, has_head):
+    inputs = keras.Input((3,))
+    outputs = keras.layers.Dense(4)(inputs)
+    if name == "two":
+        outputs = [outputs, outputs]
+    elif name == "named":
+        outputs = {"a": outputs, "b": outputs}
+    else:
+        outputs = keras.layers.Reshape((2, 2))(outputs)
+    encoder = keras.Model(inputs, outputs)
+    head = UncertaintyHead() if has_head else None
+    with pytest.raises(ValueError, match=f"one tensor.*; received {received}"):
+        EmbeddingModel(encoder, TripletLoss(), uncertainty=head)
+
+
+def test_a_subclassed_encoder_of_other_outputs_is_refused():
+    class Two(keras.Model):
+        def call(self, inputs):
+            return inputs, inputs
+
+    model = EmbeddingModel(Two(), TripletLoss())
+    with pytest.raises(ValueError, match="one tensor.*received tuple of 2"):
+        model(np.ones((2, 3)))
+
+
+def test_a_list_of_one_output_is_an_output():
+    inputs = keras.Input((3,))
+    encoder = keras.Model(inputs, [keras.layers.Dense(4)(inputs)])
+    model = EmbeddingModel(
+        encoder, TripletLoss(), uncertainty=UncertaintyHead()
+    )
+    assert model.compute_output_shape((None, 3)) == (None, 4)
+    embeddings, _ = model.embed_with_uncertainty(np.ones((2, 3), "float32"))
+    np.testing.assert_array_equal(embeddings, model(np.ones((2, 3))))
