@@ -9,6 +9,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.arguments import sequence
 from embeddings_tf.ops.arguments import share
+from embeddings_tf.ops.global_batch import global_num_rows
 from embeddings_tf.ops.tensors import real_floats
 
 
@@ -35,6 +36,8 @@ class UncertaintyHead(keras.layers.Layer):
     target = -ln p(y | x)        by the method's `represent` and `log_prob`
     v      = mean over rows of (l(x) - target)^2
     ```
+
+    Sample weights weight these errors, too.
 
     A network can predict anything for inputs that differ from its training
     inputs. So a prediction adds a penalty where features are further from
@@ -141,14 +144,15 @@ class UncertaintyHead(keras.layers.Layer):
 
     def call(self, features, training=None):
         x = real_floats("Features", features, self.compute_dtype)
-        x = self.standardize(x, training=training)
+        x = _normalized(self.standardize, x, training)
         penalty = self._penalty(x, training)
         # Bounded, since damage that training did not contain moves features
         # far beyond their usual range.
         x = tf.tanh(x / 2)
         for layer in self.hidden:
             x = self.drop(layer(x), training=training)
-        return tf.nn.softplus(self.last(x)[:, 0]) + penalty
+        predicted = tf.cast(self.last(x)[:, 0], tf.float32)
+        return tf.nn.softplus(predicted) + penalty
 
     def _penalty(self, standardized, training) -> tf.Tensor:
         """Returns what unusual features add, `(batch,)`; 0 in training.
@@ -157,19 +161,22 @@ class UncertaintyHead(keras.layers.Layer):
         `n` does not drift while the averages of `standardize` settle.
         """
         if self.novelty is None:
-            return tf.zeros((), self.compute_dtype)
+            return tf.zeros(())
         x = tf.cast(standardized, tf.float32)
         squares = tf.square(tf.clip_by_value(x, -1e9, 1e9))
         far = tf.reduce_sum(squares, axis=-1) / max(self.num_features, 1)
         novelty = tf.math.log(tf.maximum(far, 1e-6))[:, tf.newaxis]
-        deviations = self.novelty(novelty, training=training)[:, 0]
+        deviations = _normalized(self.novelty, novelty, training)[:, 0]
         if training:
-            return tf.zeros((), self.compute_dtype)
-        penalty = self.novelty_weight * tf.nn.relu(deviations - 2)
-        return tf.cast(penalty, self.compute_dtype)
+            return tf.zeros(())
+        return self.novelty_weight * tf.nn.relu(deviations - 2)
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0],)
+
+    def compute_output_spec(self, features, **kwargs):
+        shape = self.compute_output_shape(features.shape)
+        return keras.KerasTensor(shape, "float32")
 
     def next_seed(self) -> tf.Tensor:
         """A new seed for the samples of a target."""
@@ -189,3 +196,19 @@ class UncertaintyHead(keras.layers.Layer):
     def from_config(cls, config):
         # Heads of earlier versions have no penalty.
         return super().from_config({"novelty_weight": 0.0, **config})
+
+
+def _normalized(normalization, x, training) -> tf.Tensor:
+    """Applies a `BatchNormalization` that ignores batches without rows.
+
+    Such a batch has no mean, and the moving averages would become NaN.
+    """
+    if not training:
+        return normalization(x, training=False)
+    averages = normalization.moving_mean, normalization.moving_variance
+    before = [tf.convert_to_tensor(average.value) for average in averages]
+    normalized = normalization(x, training=True)
+    has_rows = global_num_rows(x) > 0
+    for average, old in zip(averages, before, strict=True):
+        average.assign(tf.where(has_rows, average.value, old))
+    return normalized

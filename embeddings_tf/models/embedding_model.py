@@ -260,7 +260,9 @@ class EmbeddingModel(UncertainModel):
             )
         # The pass for the head replaces the penalties of the training pass.
         penalties = list(self.losses)
-        head_loss, y_pred = self._loss_of_head(x, y, y_pred, training)
+        head_loss, y_pred = self._loss_of_head(
+            x, y, y_pred, sample_weight, training
+        )
         if head_loss is not None and self._is_frozen():
             return with_regularisers(head_loss, penalties)
         if self._is_plain_loss():
@@ -273,7 +275,9 @@ class EmbeddingModel(UncertainModel):
             penalties += added[: len(added) - num_regularisers]
             loss = mean_over_rows(values, sample_weight)
         loss = with_regularisers(loss, penalties)
-        return loss if head_loss is None else loss + head_loss
+        if head_loss is None:
+            return loss
+        return loss + tf.cast(head_loss, loss.dtype)
 
     def get_config(self):
         head = self.uncertainty

@@ -70,7 +70,7 @@ class UncertainModel(OwnLossModel):
         if not head.built:
             head.build((None, size))
 
-    def _loss_of_head(self, x, y, y_pred, training) -> tuple:
+    def _loss_of_head(self, x, y, y_pred, sample_weight, training) -> tuple:
         """Returns the head's loss on a batch, and embeddings for the objective.
 
         The loss is a scalar, or None without a head. The embeddings are
@@ -87,6 +87,7 @@ class UncertainModel(OwnLossModel):
             y,
             tf.stop_gradient(embeddings),
             predicted,
+            sample_weight,
         )
         self._uncertainty_loss.update_state(values)
         one_pass = self.piece_size is None and not self._differs_in_training
@@ -148,7 +149,14 @@ class UncertainModel(OwnLossModel):
         return np.concatenate(parts)
 
     def quantize(self, *args, **kwargs):
-        super().quantize(*args, **kwargs)
+        """Quantizes the encoder, with the arguments of `keras.Model.quantize`.
+
+        The head and the objective keep their precision: Keras can save
+        quantized layers inside them, but not load them.
+        """
+        self.encoder.quantize(*args, **kwargs)
+        self.train_function = self.test_function = None
+        self.predict_function = None
         self._forget_graph()
 
     def _forget_graph(self) -> None:

@@ -10,12 +10,20 @@ from embeddings_tf.ops.episode import split_halves
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.numerics import mean_or_zero
+from embeddings_tf.ops.sample_weights import weight_per_row
 
 # A row needs another row of its class, and so does another class.
 NEEDS = dataclasses.replace(PAIRS, rows_of_other=2)
 
 
-def uncertainty_loss(head, method: Method, y_true, embeddings, uncertainty):
+def uncertainty_loss(
+    head,
+    method: Method,
+    y_true,
+    embeddings,
+    uncertainty,
+    sample_weight=None,
+) -> tf.Tensor:
     """Squared error of predicted losses, the same for every row.
 
     Rows whose class has a single row in the batch have no loss to predict and
@@ -28,25 +36,34 @@ def uncertainty_loss(head, method: Method, y_true, embeddings, uncertainty):
         y_true: Class ids `(batch,)`.
         embeddings: `(batch, width)`, without gradient.
         uncertainty: Losses predicted by the head, `(batch,)`.
+        sample_weight: Weights of the errors, as in Keras; None: all 1.
 
     Returns:
         `(batch,)`, the mean over all rows with a loss in every entry; 0 if no
-        row has one.
+        row has a loss.
     """
     labels, local = labelled_batch(y_true, embeddings)
-    labels, embeddings, predicted = gather_global_batch(
-        labels, local, uncertainty
-    )
-    is_used = NEEDS.teachable_rows(labels)
-    labels, embeddings, predicted = (
-        tf.boolean_mask(x, is_used) for x in (labels, embeddings, predicted)
+    weights = tf.ones_like(uncertainty)
+    sample_weight = weight_per_row(sample_weight, local.shape[0])
+    if sample_weight is not None:
+        given = tf.reshape(tf.cast(sample_weight, weights.dtype), [-1])
+        weights *= given
+    gathered = gather_global_batch(labels, local, uncertainty, weights)
+    is_used = NEEDS.teachable_rows(gathered[0])
+    labels, embeddings, predicted, weights = (
+        tf.boolean_mask(x, is_used) for x in gathered
     )
     seeds = head.next_seed(), head.next_seed()
     errors = tf.cond(
         tf.size(labels) > 0,
-        lambda: tf.square(
-            predicted
-            - query_losses(method, labels, embeddings, head.num_samples, seeds)
+        lambda: (
+            weights
+            * tf.square(
+                predicted
+                - query_losses(
+                    method, labels, embeddings, head.num_samples, seeds
+                )
+            )
         ),
         lambda: tf.zeros_like(predicted),
     )

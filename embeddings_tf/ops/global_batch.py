@@ -57,6 +57,14 @@ def sum_over_replicas(x: tf.Tensor) -> tf.Tensor:
     return context.all_reduce(tf.distribute.ReduceOp.SUM, x)
 
 
+def global_num_rows(x: tf.Tensor) -> tf.Tensor:
+    """Returns the number of rows of `x` on all replicas, an integer scalar."""
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return tf.shape(x)[0]
+    return sum_over_replicas(tf.shape(x)[0])
+
+
 def balance_replicas(values: tf.Tensor, num_rows=None) -> tf.Tensor:
     """Scales gradients so that every row of the global batch counts equally.
 

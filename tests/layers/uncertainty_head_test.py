@@ -1,8 +1,12 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from embeddings_tf.layers import UncertaintyHead
+from embeddings_tf.models.prepare_for_replicas import (
+    synchronize_batch_normalization,
+)
 
 
 def test_value_by_hand():
@@ -86,7 +90,7 @@ def test_a_half_precision_head_stays_finite():
     head = UncertaintyHead((4,), dtype="float16")
     head(rng.normal(size=(20, 6)).astype("float16"), training=True)
     found = head(np.full((3, 6), 60000, "float16"))
-    assert found.dtype == "float16" and np.isfinite(found).all()
+    assert found.dtype == "float32" and np.isfinite(found).all()
 
 
 def test_a_head_of_an_earlier_version_has_no_penalty():
@@ -132,3 +136,60 @@ def test_refuses(arguments, message):
 def test_refuses_images():
     with pytest.raises(ValueError, match="expected ndim=2"):
         UncertaintyHead()(keras.ops.zeros((2, 3, 3, 1)))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_batch_without_rows_changes_no_average(compiled):
+    head = UncertaintyHead((4,))
+
+    def train(x):
+        return head(x, training=True)
+
+    if compiled:
+        train = tf.function(train, input_signature=[tf.TensorSpec((None, 3))])
+    rng = np.random.default_rng(0)
+    x = rng.normal(2, 1, (8, 3)).astype("float32")
+    train(x)
+    averages = head.standardize.get_weights() + head.novelty.get_weights()
+    # As `BatchNormalization` does, from mean 0 and variance 1.
+    np.testing.assert_allclose(averages[0], 0.01 * x.mean(0), rtol=1e-4)
+    np.testing.assert_allclose(averages[1], 0.99 + 0.01 * x.var(0), rtol=1e-4)
+    assert train(x[:0]).shape == (0,)
+    after = head.standardize.get_weights() + head.novelty.get_weights()
+    for new, old in zip(after, averages, strict=True):
+        np.testing.assert_array_equal(new, old)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float64", "bfloat16", "float16", "mixed_bfloat16"]
+)
+def test_the_output_is_float32_in_every_precision(dtype):
+    head = UncertaintyHead((4,), dtype=dtype)
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
+    assert head(keras.KerasTensor((None, 3))).dtype == "float32"
+    for training in (False, True):
+        assert head(x, training=training).dtype == "float32"
+
+
+@pytest.mark.parametrize("num_rows", [8, 0])
+def test_a_replica_without_rows_changes_no_average(num_rows, strategy):
+    """The first replica is empty, and the second has `num_rows` rows."""
+    x = np.random.default_rng(0).normal(2, 1, (num_rows, 3)).astype("float32")
+    with strategy.scope():
+        head = UncertaintyHead((4,), novelty_weight=0.0)
+        head.build((None, 3))
+        synchronize_batch_normalization(head)
+
+    @tf.function
+    def train():
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        head(tf.constant(x)[: num_rows * replica], training=True)
+
+    strategy.run(train)
+    mean, variance = head.standardize.get_weights()
+    if num_rows:
+        np.testing.assert_allclose(mean, 0.01 * x.mean(0), rtol=1e-4)
+        expected = 0.99 + 0.01 * x.var(0)
+        np.testing.assert_allclose(variance, expected, rtol=1e-4)
+    else:
+        np.testing.assert_array_equal([mean, variance], [[0] * 3, [1] * 3])

@@ -701,3 +701,118 @@ def test_statistics_that_are_no_trained_weights_do_not_freeze_an_encoder():
     model.fit(ROWS, CLASSES, batch_size=12, verbose=0)
     after = [w.numpy() for w in distance.weights]
     assert any((a != b).any() for a, b in zip(before, after, strict=True))
+
+
+def vectors(count=12):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(count, 6)).astype("float32")
+
+
+THREE_CLASSES = np.tile(np.arange(3), 4)
+
+
+def vector_model(loss=None, **arguments):
+    encoder = keras.Sequential([keras.Input((6,)), keras.layers.Dense(4)])
+    return compiled(
+        encoder,
+        loss or losses.PrototypicalLoss(2),
+        uncertainty=UncertaintyHead((4,), **arguments),
+    )
+
+
+def test_a_batch_without_rows_does_no_harm():
+    model = vector_model()
+    model.train_on_batch(vectors(), THREE_CLASSES)
+    before = model.get_weights()
+    model.train_on_batch(vectors()[:0], THREE_CLASSES[:0])
+    for new, old in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(new, old)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "mixed_float16"])
+def test_a_head_of_any_precision_is_trained(dtype):
+    model = vector_model(dtype=dtype)
+    before = model.uncertainty.last.kernel.numpy()
+    loss = model.train_on_batch(vectors(), THREE_CLASSES)
+    assert np.isfinite(loss).all()
+    assert (model.uncertainty.last.kernel.numpy() != before).any()
+    assert model.predict_uncertainty(vectors()).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_a_loss_of_any_precision_is_added(dtype):
+    loss = losses.PrototypicalLoss(2, dtype=dtype)
+    model = vector_model(loss)
+    x = vectors()
+    logs = model.evaluate(
+        x, THREE_CLASSES, batch_size=12, verbose=0, return_dict=True
+    )
+    of_encoder = loss(THREE_CLASSES, model.encoder(x))
+    expected = float(of_encoder) + logs["uncertainty_loss"]
+    assert logs["loss"] == pytest.approx(expected, rel=1e-2)
+
+
+@pytest.mark.parametrize("column", [False, True])
+def test_sample_weights_weight_the_errors_of_the_head(column):
+    labels = np.append(THREE_CLASSES[:11], 7)  # the last row has no loss
+    rng = np.random.default_rng(1)
+    embeddings = vectors()
+    predicted = rng.uniform(size=12).astype("float32")
+    weight = rng.uniform(0, 2, size=12).astype("float32")
+    method = Method(vector_model())
+    target = query_losses(method, labels[:11], embeddings[:11], 1, SEEDS)
+    errors = (predicted[:11] - target.numpy()) ** 2
+    found = uncertainty_loss(
+        UncertaintyHead(),
+        method,
+        labels,
+        embeddings,
+        predicted,
+        weight[:, None] if column else weight,
+    )
+    np.testing.assert_allclose(
+        found, np.full(12, np.mean(weight[:11] * errors)), rtol=1e-5
+    )
+
+
+def test_rows_of_weight_0_do_not_train_the_head():
+    model = vector_model()
+    before = [w.numpy() for w in model.trainable_weights]
+    model.train_on_batch(
+        vectors(), THREE_CLASSES, sample_weight=np.zeros(12, "float32")
+    )
+    for new, old in zip(model.trainable_weights, before, strict=True):
+        np.testing.assert_array_equal(new, old)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Layer InputLayer does not have:UserWarning")
+@pytest.mark.parametrize("name", ["head", "objective", "layer"])
+def test_a_quantized_model_is_saved_and_loaded(name, tmp_path):
+    dense = keras.layers.Dense(4)
+    encoder = keras.Sequential([keras.Input((6,)), dense])
+    objective, head = losses.PrototypicalLoss(2), None
+    if name == "objective":
+        distance = layers.PairDistance((8,))
+        objective = objectives.LearnedDistance(distance, 3, "softmax")
+    else:
+        head = UncertaintyHead((4,))
+    if name == "layer":
+        encoder = dense
+    model = compiled(encoder, objective, uncertainty=head)
+    x = vectors()
+    model.fit(x, THREE_CLASSES, batch_size=12, verbose=0)
+    kernel, before = dense.kernel.numpy(), model.predict(x, verbose=0)
+    model.quantize("int8")
+    # An error of a kernel is at most half a step of 127.
+    error = 2 * np.abs(x).sum(axis=1).max() * np.abs(kernel).max() / 127
+    after = model.predict(x, verbose=0)
+    assert (after != before).any()
+    np.testing.assert_allclose(after, before, atol=error)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded.predict(x, verbose=0), after, rtol=1e-5)
+    if head is not None:
+        np.testing.assert_allclose(
+            loaded.predict_uncertainty(x), model.predict_uncertainty(x), 1e-5
+        )
