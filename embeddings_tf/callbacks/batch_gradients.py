@@ -30,7 +30,7 @@ class BatchGradients:
     def measure(self) -> tuple[np.ndarray, dict[str, float]]:
         """Returns the embeddings `(batch, width)`, and numbers by name.
 
-        - `loss`;
+        - `loss`, the mean over rows if the loss has `reduction="none"`;
         - `gradient_norm`, the L2 norm of the gradient in all weights;
         - `active_rows`, the share of rows whose embedding has a gradient;
           missing if the loss does not depend on the model's output.
@@ -49,6 +49,8 @@ class BatchGradients:
             for part in parts
         )
         embeddings, is_active = (r and tf.concat(r, 0) for r in of_rows)
+        if loss[0].shape.rank:  # one value per row, with reduction="none"
+            loss = [tf.reduce_mean(tf.concat(loss, 0))]
         return tf.add_n(loss), square[0], embeddings, is_active
 
     def _step(self):

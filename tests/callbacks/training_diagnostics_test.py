@@ -432,3 +432,32 @@ def test_a_head_of_an_encoder_with_two_inputs(tmp_path):
     model.fit(x, labels, verbose=0, callbacks=[watch])
     expected = model.embed_with_uncertainty(x)[1].numpy().mean()
     assert watch.values["uncertainty"] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_a_loss_per_row_on_replicas(tmp_path, strategy):
+    with strategy.scope():
+        dense = keras.layers.Dense(2)
+        encoder = keras.Sequential([keras.Input((5,)), dense])
+        encoder.compile("sgd", losses.TripletLoss(reduction="none"))
+    watch = callbacks.TrainingDiagnostics(X[:11], LABELS[:11], tmp_path)
+    encoder.fit(X, LABELS, batch_size=12, verbose=0, callbacks=[watch])
+    values = losses.triplet_loss(LABELS[:11], encoder(X[:11]))
+    assert watch.values["loss"] == pytest.approx(np.mean(values), rel=1e-4)
+
+
+def test_a_loss_per_row(tmp_path):
+    encoder = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2)])
+    encoder.compile("sgd", losses.TripletLoss(reduction="none"))
+    watch = callbacks.TrainingDiagnostics(X, LABELS, tmp_path)
+    encoder.fit(X, LABELS, batch_size=12, verbose=0, callbacks=[watch])
+    z = tf.Variable(encoder(X))
+    with tf.GradientTape() as tape:
+        values = losses.triplet_loss(LABELS, z)
+    assert watch.values["loss"] == pytest.approx(np.mean(values), rel=1e-4)
+    # A step descends the sum of the values: of the kernel x^T g, the bias.
+    slope = tape.gradient(values, z).numpy()
+    square = np.sum((X.T @ slope) ** 2) + np.sum(slope.sum(axis=0) ** 2)
+    assert watch.values["gradient_norm"] == pytest.approx(
+        np.sqrt(square), rel=1e-3
+    )
