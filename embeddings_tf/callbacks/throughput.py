@@ -49,7 +49,17 @@ class Throughput(keras.callbacks.Callback):
         self._compiled = self._measures_input = False
 
     def measured(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-        """Returns the same batches with measured delays; use it last."""
+        """Returns the same batches with measured delays; use it last.
+
+        Raises:
+            ValueError: If `dataset` is not a `tf.data.Dataset`.
+        """
+        if not isinstance(dataset, tf.data.Dataset):
+            raise ValueError(
+                "`measured` takes a tf.data.Dataset; received "
+                f"{type(dataset).__name__}. Other inputs go to `fit` as they "
+                "are: the callback then logs `steps_per_second` alone."
+            )
         self._measures_input = True
         # Not tf.timestamp, which fails in deterministic runs.
         clock = tf.data.Dataset.counter().map(

@@ -119,3 +119,23 @@ def test_only_steps_that_ran_are_counted(num_steps, counted, monkeypatch):
     history = model.fit(data, callbacks=[callback], verbose=0).history
     executions = -(-num_steps // 4) - 1  # each takes one tick of the clock
     assert history["steps_per_second"] == [counted / executions]
+
+
+def test_measures_datasets_only():
+    class Batches(keras.utils.PyDataset):
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, index):
+            return np.ones((4, 2)), np.ones(4)
+
+    throughput = Throughput()
+    with pytest.raises(ValueError, match="tf.data.Dataset; received Batches"):
+        throughput.measured(Batches())
+    # As the message says, the callback works without.
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss="mse")
+    logs = model.fit(
+        Batches(), callbacks=[throughput], verbose=0, steps_per_epoch=1
+    ).history
+    assert "input_wait" not in logs
