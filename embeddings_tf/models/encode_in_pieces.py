@@ -25,7 +25,7 @@ def encode_in_pieces(
 
     Args:
         encoder: A built Keras model or layer from inputs to embeddings.
-        inputs: A tensor, or a structure of tensors, rows first.
+        inputs: A dense or sparse tensor, or a structure of tensors, rows first.
         piece_size: Rows per piece; the last piece may have fewer.
 
     Returns:
@@ -75,7 +75,10 @@ class _Pieces:
         self.has_penalty = False
 
     def rows(self, tensor, number):
-        return tensor[number * self.size : (number + 1) * self.size]
+        first = number * self.size
+        if isinstance(tensor, tf.SparseTensor):
+            return _sparse_rows(tensor, first, self.size)
+        return tensor[first : first + self.size]
 
     def encode(self, number, state=()):
         """Returns embeddings and losses of a piece, and its state changes."""
@@ -165,6 +168,17 @@ class _Pieces:
             (tf.constant(number), *values),
             parallel_iterations=1,
         )
+
+
+def _sparse_rows(tensor, first, size: int) -> tf.SparseTensor:
+    shape = tensor.dense_shape
+    start = tf.cast(first, tf.int64)[tf.newaxis]
+    start = tf.concat([start, tf.zeros_like(shape[1:])], axis=0)
+    # A slice ends with the last row.
+    size = tf.concat([[size], shape[1:]], axis=0)
+    piece = tf.sparse.slice(tensor, start, size)
+    piece.set_shape([None, *tensor.shape[1:]])
+    return piece
 
 
 def _values(variables) -> list[tf.Tensor]:

@@ -247,3 +247,22 @@ def test_batch_normalisation_over_replicas_is_refused(strategy):
         model = new_model(5, layer)
         with pytest.raises(ValueError, match="normalises the batch of all"):
             model.fit(X[:12], LABELS[:12], batch_size=12, verbose=0)
+
+
+@pytest.mark.parametrize("piece_size", [5, 20])
+def test_sparse_inputs(piece_size):
+    x = np.where(X > 0, X, 0)
+    found = []
+    for size, is_sparse in ((None, False), (piece_size, True)):
+        keras.utils.set_random_seed(0)
+        inputs = keras.Input((NUM_FEATURES,), sparse=is_sparse)
+        model = EmbeddingModel(
+            keras.Sequential([inputs, keras.layers.Dense(4)]),
+            TripletLoss(),
+            piece_size=size,
+        )
+        model.compile(keras.optimizers.SGD(0.1))
+        data = tf.sparse.from_dense(x) if is_sparse else x
+        losses = [model.train_on_batch(data, LABELS) for _ in range(2)]
+        found.append((losses, model.get_weights()))
+    assert_equal_training(*found)
