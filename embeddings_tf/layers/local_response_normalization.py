@@ -66,11 +66,14 @@ class LocalResponseNormalization(keras.layers.Layer):
 
     def call(self, inputs):
         inputs = real_floats("Inputs", inputs, self.compute_dtype)
+        radius, num_channels = self.depth_radius, inputs.shape[-1]
+        if num_channels is not None:
+            # The window is at most all channels.
+            radius = min(radius, num_channels)
         # TensorFlow has no bfloat16 or float64 kernel on CPU.
         normalized = tf.nn.local_response_normalization(
             tf.cast(inputs, tf.float32),
-            # The window is at most all channels.
-            depth_radius=min(self.depth_radius, inputs.shape[-1]),
+            depth_radius=radius,
             bias=self.bias,
             alpha=self.alpha,
             beta=self.beta,

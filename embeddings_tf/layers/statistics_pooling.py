@@ -110,4 +110,6 @@ class StatisticsPooling(keras.layers.Layer):
         return None  # the output has no frames
 
     def compute_output_shape(self, input_shape):
-        return (input_shape[0], 2 * input_shape[-1])
+        num_channels = input_shape[-1]
+        width = None if num_channels is None else 2 * num_channels
+        return (input_shape[0], width)

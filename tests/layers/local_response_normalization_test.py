@@ -66,3 +66,14 @@ def test_out_of_range(argument, value):
 def test_rank():
     with pytest.raises(ValueError, match="expected ndim=4"):
         LocalResponseNormalization()(np.ones((2, 3), "float32"))
+
+
+def test_unknown_channels_in_a_graph():
+    x = feature_maps(channels=3)
+    normalize = tf.function(
+        LocalResponseNormalization(),
+        input_signature=[tf.TensorSpec([None] * 4)],
+    )
+    np.testing.assert_allclose(
+        normalize(x), expected(x, 5, 1, 1, 0.5), rtol=1e-5
+    )

@@ -144,3 +144,13 @@ def test_no_frames():
         statistics = layer(frames)
     np.testing.assert_array_equal(statistics, np.zeros([2, 6]))
     assert tape.gradient(statistics, frames).shape == (2, 0, 3)
+
+
+def test_unknown_channels():
+    symbolic = StatisticsPooling()(keras.KerasTensor((2, None, None)))
+    assert symbolic.shape == (2, None)
+    pool = tf.function(
+        StatisticsPooling(), input_signature=[tf.TensorSpec([None] * 3)]
+    )
+    frames = np.array([[[0, 1], [2, 5]]], "float32")
+    np.testing.assert_allclose(pool(frames), [[1, 3, 1, 2]], rtol=1e-6)
