@@ -65,10 +65,12 @@ def sum_over_pairs(
     def total(watched):
         # An outer tape must not differentiate the blocks.
         z = tf.stop_gradient(watched)
-        num_rows = z.shape[0] or tf.shape(z)[0]
+        num_rows = z.shape[0]
+        if num_rows is None:
+            num_rows = tf.shape(z)[0]
         own = own_rows(num_rows)
-        block = tf.maximum(1, BLOCK_SIZE // tf.maximum(1, num_rows * copies))
-        is_small = tf.get_static_value(block >= num_rows)
+        block = _block_of_rows(num_rows, copies)
+        is_small = block >= num_rows
 
         def at_once(z=z):
             return _at_once(_space(z, distance), summed, own)
@@ -80,10 +82,10 @@ def sum_over_pairs(
         if own:
             sums, gradient = in_blocks()
             sums = sum_over_replicas(sums)
-        elif is_small or compat.is_traced_for_xla():
+        elif compat.is_traced_for_xla() or is_small is True:
             sums, gradient = at_once()
-        elif is_small is None:
-            sums, gradient = tf.cond(block >= num_rows, at_once, in_blocks)
+        elif tf.is_tensor(is_small):
+            sums, gradient = tf.cond(is_small, at_once, in_blocks)
         else:
             sums, gradient = in_blocks()
 
@@ -108,6 +110,13 @@ def sum_over_pairs(
         return sums, backward
 
     return total(z)
+
+
+def _block_of_rows(num_rows, copies):
+    """Returns the rows of a block, an integer if both arguments are."""
+    if isinstance(num_rows, int) and isinstance(copies, int):
+        return max(1, BLOCK_SIZE // max(1, num_rows * copies))
+    return tf.maximum(1, BLOCK_SIZE // tf.maximum(1, num_rows * copies))
 
 
 class _Summed(NamedTuple):

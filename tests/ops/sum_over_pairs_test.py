@@ -192,3 +192,21 @@ def test_far_from_the_origin_in_blocks(monkeypatch):
         value = losses.contrastive_loss([0, 0, 1, 1, 2, 2], variable, 1e-3)
     np.testing.assert_array_equal(value, np.zeros(6))
     assert np.isfinite(tape.gradient(value, variable)).all()
+
+
+@pytest.mark.parametrize("block_size", [1, 2**20])
+def test_a_graph_of_known_size_has_no_branches(monkeypatch, block_size):
+    monkeypatch.setattr(module, "BLOCK_SIZE", block_size)
+    loss = losses.ContrastiveLoss()
+
+    @tf.function(input_signature=[tf.TensorSpec((NUM_ROWS, 3))])
+    def value(z):
+        return loss(np.arange(NUM_ROWS) % 3, z)
+
+    kinds = {
+        o.type for o in value.get_concrete_function().graph.get_operations()
+    }
+    assert not kinds & {"If", "StatelessIf"}
+    assert bool(kinds & {"While", "StatelessWhile"}) == (block_size == 1)
+    expected = loss(np.arange(NUM_ROWS) % 3, POINTS)
+    np.testing.assert_allclose(value(POINTS), expected, rtol=1e-5)
