@@ -253,7 +253,11 @@ def write_tables(result: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--names", nargs="+", choices=NAMES, help="measure again (default: all)"
+        "--names",
+        nargs="+",
+        action="extend",
+        choices=NAMES,
+        help="measure again (default: all)",
     )
     names = parser.parse_args().names
     started, load_average = time.monotonic(), os.getloadavg()[0]

@@ -245,6 +245,7 @@ def main() -> None:
     parser.add_argument(
         "--names",
         nargs="+",
+        action="extend",
         help="models to measure again; default: all models and the demo",
     )
     arguments = parser.parse_args()

@@ -230,11 +230,17 @@ def table(result: dict) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=20, help="per kind")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument(
+        "--kinds",
+        nargs="+",
+        action="extend",
+        choices=KINDS,
+        help="default: all",
+    )
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     import_tensorflow()
-    for name in arguments.kinds:
+    for name in arguments.kinds or KINDS:
         print(name, end=" ", flush=True)
         started, load_average = time.monotonic(), os.getloadavg()[0]
         with tempfile.TemporaryDirectory() as folder:

@@ -296,13 +296,17 @@ def main() -> None:
     photographs = commands.add_parser("screenshots", help="of TensorBoard")
     photographs.add_argument("log_dir", help="folder of trained runs")
     photographs.add_argument(
-        "--tabs", nargs="+", choices=TABS, default=[*TABS], help="default: all"
+        "--tabs",
+        nargs="+",
+        action="extend",
+        choices=TABS,
+        help="default: all",
     )
     arguments = parser.parse_args()
     if arguments.command == "collapse":
         collapse()
     else:
-        screenshots(arguments.log_dir, arguments.tabs)
+        screenshots(arguments.log_dir, arguments.tabs or [*TABS])
 
 
 if __name__ == "__main__":

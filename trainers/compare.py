@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--methods",
         nargs="+",
+        action="extend",
         metavar="METHOD",
         help="losses and objectives (default: five of the goal's)",
     )

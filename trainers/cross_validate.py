@@ -45,6 +45,7 @@ def add_folds(to: argparse.ArgumentParser, tuning_fold: str = "0") -> None:
         "--folds",
         type=int,
         nargs="+",
+        action="extend",
         metavar="K",
         help=f"which folds to run, from 0 (default: all but {tuning_fold})",
     )

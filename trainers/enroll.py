@@ -53,9 +53,11 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--classes",
         nargs="+",
+        action="extend",
         type=_class_name,
         metavar="NAME",
-        help="enrol only these classes",
+        help="enrol only these classes; a name that starts with - is written "
+        "--classes=-NAME",
     )
     result.add_argument(
         "--examples-per-class",
@@ -66,9 +68,11 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--remove",
         nargs="+",
+        action="extend",
         type=_class_name,
         metavar="NAME",
-        help="remove these classes",
+        help="remove these classes; a name that starts with - is written "
+        "--remove=-NAME",
     )
     result.add_argument(
         "--score",

@@ -36,6 +36,12 @@ def test_what_cannot_be_compared_is_refused(words, message, tmp_path, capsys):
     assert not workdir.exists()
 
 
+def test_a_repeated_flag_adds_methods():
+    words = ["a", "--goal=verify", "--workdir=b", "--methods", "X", "Y"]
+    found = compare.parser().parse_args([*words, "--methods", "Z"])
+    assert found.methods == ["X", "Y", "Z"]
+
+
 def words_of(dataset, workdir):
     methods = ["--methods", "TripletLoss", "HistogramLoss", "--repeats=2"]
     return [dataset, "--goal=retrieve", *methods, "--workdir", workdir]

@@ -304,6 +304,11 @@ def test_unsuitable_recipes_are_refused(words, message, tmp_path, capsys):
     assert not (tmp_path / "cv").exists()
 
 
+def test_a_repeated_flag_adds_folds():
+    words = ["--config", "a", "--workdir", "b", "--folds", "1", "--folds=3"]
+    assert cross_validate.parser().parse_args(words).folds == [1, 3]
+
+
 def test_standard_error():
     values = [0.90, 0.92, 0.97]
     expected = np.std(values, ddof=1) / math.sqrt(3)

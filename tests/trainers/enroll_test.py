@@ -228,6 +228,14 @@ def test_names_that_look_equal_are_one_name():
     assert found.remove == [names[1]]
 
 
+def test_a_repeated_flag_adds_names():
+    words = ["--gallery", "g.npz", "--remove", "1", "--remove", "01", "2"]
+    words += ["--classes", "a", "b", "--classes=-c", "--remove=-d"]
+    found = enroll.parser().parse_args(words)
+    assert found.remove == ["1", "01", "2", "-d"]
+    assert found.classes == ["a", "b", "-c"]
+
+
 def test_a_file_is_enrolled_once(gallery, colours, monkeypatch, capsys):
     """Under its absolute path and under a path from another folder."""
     before = contents(gallery)
