@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from embeddings_tf.datasets.names_in_data import normalized
+from embeddings_tf.datasets.names_in_data import require_no_blanks
 from embeddings_tf.ops.listed import listed
 
 SPLITS = ("train", "validation", "test")
@@ -37,12 +38,14 @@ def list_class_folders(folder: pathlib.Path, files: Files) -> ClassFolders:
     Folders `train`, `validation` or `test` above the classes are the splits. A
     class that is in several splits has the same label in each. Hidden files
     and folders, and files with other extensions, are ignored. Links to files
-    and to class folders are followed, except to a folder above the link.
+    and to class folders are followed, except to a folder above the link, to a
+    pipe or to a device.
 
     Raises:
         ValueError: If a class has no files, files are outside of class
-            folders, a class has subfolders but may have none, or the name of
-            a split has capital letters.
+            folders, a class has subfolders but may have none, the name of a
+            class has blanks around it, or the name of a split has capital
+            letters.
         OSError: If the folder does not exist or is a file.
     """
     parts = _parts(folder, files)
@@ -132,6 +135,9 @@ def _classes(folder, prefix, files):
             f"{folder} has no folders of classes; expected "
             f"CLASS/{_extensions(files)} in it, found {_kinds(names)}."
         )
+    require_no_blanks(
+        np.array(folders), lambda _: f"{folder}: the name of a class"
+    )
     classes = collections.defaultdict(list)
     for name in folders:
         found, others = _files_of_class(folder / name, files)
@@ -189,7 +195,11 @@ def _visible(folder):
                     target
                 ):
                     continue
-                (folders if os.path.isdir(target) else files).append(entry.name)
+                if os.path.isdir(target):
+                    folders.append(entry.name)
+                # A missing file is named when it is read; a pipe is no file.
+                elif os.path.isfile(target) or not os.path.exists(target):
+                    files.append(entry.name)
             elif entry.is_dir():
                 folders.append(entry.name)
             elif entry.is_file():

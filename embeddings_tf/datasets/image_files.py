@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.datasets.images import Images
+from embeddings_tf.datasets.require_no_pipe import require_no_pipe
 
 EXTENSIONS = (".jpg", ".jpeg", ".png")
 # The first bytes of files; zlib and JPEG data are checked by their decoders.
@@ -37,6 +38,7 @@ def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
     def content(number):
         path = os.path.join(folder, names[number])
         try:
+            require_no_pipe(path)
             with open(path, "rb") as file:
                 return file.read()
         except OSError as error:

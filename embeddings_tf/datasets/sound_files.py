@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from embeddings_tf.datasets.require_no_pipe import require_no_pipe
 from embeddings_tf.datasets.speech import wave_files
 from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops.counted import counted
@@ -66,6 +67,7 @@ def _is_wave(path):
 
 def _header(path):
     """Returns length and sample rate of a recording."""
+    require_no_pipe(path)
     if _is_wave(path):
         return wave_files.count_samples(path)
     soundfile = _soundfile(path)

@@ -72,6 +72,12 @@ def test_links_in_a_circle_end(folder):
     assert names == ["ann/1.wav", "ann/b/1.wav", "bob/1.wav", "bob/a/1.wav"]
 
 
+def test_links_to_devices_are_ignored(folder):
+    write_wav(folder / "ann" / "1.wav", waveform(0))
+    (folder / "ann" / "2.wav").symlink_to("/dev/null")
+    assert read(folder, label="name")[1].tolist() == ["ann/1.wav"]
+
+
 def test_refused(folder):
     def fails(error, message):
         with pytest.raises(error, match=message) as raised:

@@ -103,6 +103,18 @@ def test_images(table):
         x[0]
 
 
+def test_a_device_is_no_file(table):
+    """A pipe would hang."""
+    for name in ("1.png", "1.wav", "1.flac"):
+        (table.parent / name).symlink_to("/dev/null")
+    x, _ = read(table, "path,label\n1.png,a\n")
+    with pytest.raises(OSError, match="1.png cannot be read .a pipe or a dev"):
+        x[0]
+    for name in ("1.wav", "1.flac"):
+        text = f"path,label\n{name},a\n"
+        fails(table, text, "a pipe or a device", error=OSError)
+
+
 def test_the_column_class_may_repeat_the_label(table):
     write_image(table.parent / "1.png", np.zeros((4, 5, 3)))
     text = "path,label,class\n1.png,bee,bee\n"

@@ -285,6 +285,19 @@ class TestFiles:
         assert list(x.names) == ["ant/1.png", "ant/2.png", "bee/0.png"]
         assert x[:].shape == (3, 4, 5, 3)
 
+    def test_links_to_pipes_and_devices_are_ignored(self, folder, tmp_path):
+        """A missing file is named when it is read."""
+        write_image(folder / "ant" / "1.png", GREY)
+        os.mkfifo(tmp_path / "pipe")
+        os.mkfifo(folder / "ant" / "2.png")
+        (folder / "ant" / "3.png").symlink_to(tmp_path / "pipe")
+        (folder / "ant" / "4.png").symlink_to("/dev/null")
+        (folder / "ant" / "5.png").symlink_to(tmp_path / "missing")
+        x, _ = read(folder)
+        assert list(x.names) == ["ant/1.png", "ant/5.png"]
+        with pytest.raises(OSError, match="ant/5.png cannot be read .No such"):
+            x[1]
+
 
 class TestRefused:
     def test_no_folder(self, folder, tmp_path):
@@ -318,6 +331,15 @@ class TestRefused:
         for name in ("1.webp", "2.webp", "3.tiff", "notes"):
             (folder / "dodo" / name).write_bytes(b"")
         fails(folder, "found 2 .webp, 1 .tiff, 1 without extension. Add")
+
+    @pytest.mark.parametrize("name", [" ant", "ant "])
+    @pytest.mark.parametrize("part", ["", "train"])
+    def test_blanks_around_the_name_of_a_class(self, folder, name, part):
+        write_image(folder / part / "ant" / "1.png", GREY)
+        write_image(folder / part / name / "2.png", GREY)
+        place = (folder / part).name
+        message = f"{place}: the name of a class is '{name}'; remove the blanks"
+        fails(folder, message)
 
     def test_folders_within_classes(self, folder):
         write_image(folder / "ant" / "1.png", GREY)
