@@ -13,9 +13,9 @@ EXTENSIONS = (".jpg", ".jpeg", ".png")
 # The first bytes of files; zlib and JPEG data are checked by their decoders.
 PNG_START, JPEG_START = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 # The byte of a PNG file that contains the bits of a value.
-_BIT_DEPTH = 24
+BIT_DEPTH = 24
 # A 16-bit image whose values are all lower has another range than 0 to 65535.
-_LEAST_LIGHT = 16
+LEAST_LIGHT = 16
 
 
 def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
@@ -58,7 +58,7 @@ def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
                 ).numpy()
         except tf.errors.InvalidArgumentError as error:
             raise _damaged(path) from error
-        if data.startswith(PNG_START) and data[_BIT_DEPTH] == 16:
+        if data.startswith(PNG_START) and data[BIT_DEPTH] == 16:
             _require_light(path, data, image)
         return image
 
@@ -67,14 +67,14 @@ def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
 
 def _require_light(path: str, data: bytes, image: np.ndarray) -> None:
     """Raises if the upper 8 of 16 bits lose the values of an image."""
-    if image.max() >= _LEAST_LIGHT:
+    if image.max() >= LEAST_LIGHT:
         return
     with tf.device("CPU:0"):
         values = tf.io.decode_png(data, channels=3, dtype=tf.uint16).numpy()
     if values.min() < values.max():
         raise OSError(
             f"{path} has 16 bits, of which the upper 8 are kept, and they are "
-            f"all below {_LEAST_LIGHT}; scale it to 8 bits."
+            f"all below {LEAST_LIGHT}; scale it to 8 bits."
         )
 
 

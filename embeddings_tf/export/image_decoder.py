@@ -4,7 +4,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.image_files import BIT_DEPTH
 from embeddings_tf.datasets.image_files import JPEG_START
+from embeddings_tf.datasets.image_files import LEAST_LIGHT
 from embeddings_tf.datasets.image_files import PNG_START
 from embeddings_tf.export import checks
 from embeddings_tf.ops import arguments
@@ -50,7 +52,8 @@ class ImageDecoder:
         ValueError: If the shape is not as described, or not square with
             `crop`.
         tf.errors.InvalidArgumentError: In the graph, if a file is empty,
-            truncated, damaged, too large or of another format.
+            truncated, damaged, too large or of another format, or has 16 bits
+            of which the upper 8 would be almost black, as `datasets` refuses.
 
     Example:
 
@@ -101,6 +104,9 @@ class ImageDecoder:
                     content, self.image_shape[2], expand_animations=False
                 )
             image.set_shape((None, None, self.image_shape[2]))
+            is_light = _require_light(name, content, image, row)
+            with tf.control_dependencies([is_light]):
+                image = tf.identity(image)
             image = self._cropped(image) if self.crop else self._resized(image)
             return tf.ensure_shape(image, self.image_shape)
 
@@ -180,6 +186,35 @@ class ImageDecoder:
         )
         top, left = tf.unstack(tf.where(is_long, zero, start))
         return _whole_numbers(image[top : top + size, left : left + size])
+
+
+def _require_light(name, content, image, row) -> tf.Operation:
+    """Fails as `datasets.image_files` if the upper 8 of 16 bits lose an image.
+
+    Args:
+        name: Name of the input, for the message.
+        content: The file.
+        image: Its decoded pixels.
+        row: Row of the input, for the message.
+    """
+    is_png = tf.equal(tf.strings.substr(content, 0, 8), PNG_START)
+    bits = tf.strings.substr(content, BIT_DEPTH, 1)
+    is_png &= tf.equal(bits, bytes([16]))
+    is_dark = is_png & (tf.reduce_max(image) < LEAST_LIGHT)
+
+    def is_one_colour_or_light():
+        values = tf.io.decode_png(content, 3, tf.uint16)
+        least = tf.cast(tf.reduce_min(values), tf.int32)
+        largest = tf.cast(tf.reduce_max(values), tf.int32)
+        # Grey may be darker than one of its colours.
+        return (largest >= LEAST_LIGHT * 256) | tf.equal(least, largest)
+
+    return checks.require(
+        tf.cond(is_dark, is_one_colour_or_light, lambda: True),
+        f"`{name}` has an image of 16 bits, of which the upper 8 are kept, and "
+        f"they are all below {LEAST_LIGHT}; scale it to 8 bits. Received row:",
+        row,
+    )
 
 
 def _ratio(sides, shape) -> tf.Tensor:

@@ -9,6 +9,7 @@ from embeddings_tf import layers
 from embeddings_tf import losses
 from embeddings_tf.datasets.crops import middle_crop
 from embeddings_tf.datasets.crops import resize
+from embeddings_tf.datasets.image_files import image_files
 from embeddings_tf.export import ImageDecoder
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.models import EmbeddingModel
@@ -70,6 +71,36 @@ def test_wide_image_resized_in_another_order():
     expected = resize(image, (84, 84)).astype(float)
     np.testing.assert_allclose(found, expected, atol=1)
     assert np.mean(found != expected) < 0.02
+
+
+def png_16(*values, channels=1):
+    pixels = np.reshape(values, (-1, 1, channels))
+    return tf.io.encode_png(tf.constant(pixels, tf.uint16)).numpy()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("crop", [True, False])
+def test_images_of_16_bits_that_the_library_refuses(channels, crop, tmp_path):
+    """Below 16 * 256 = 4096, the upper 8 bits are below 16."""
+    decoder = ImageDecoder((2, 2, channels), crop=crop)
+    of_8_bits = tf.io.encode_png(np.uint8([[[1], [2]]])).numpy()
+    jpeg = tf.io.encode_jpeg(np.uint8([[[1]], [[2]]])).numpy()
+    good = png_16(0, 4096), png_16(4095, 4095), png_16(0), of_8_bits, jpeg
+    # A dark grey of 0.299 * 16 in the upper bits, which the library keeps.
+    good += (png_16(4096, 0, 0, 0, 0, 0, channels=3),)
+    assert decoded(decoder, *good).shape == (6, 2, 2, channels)
+    for number, content in enumerate(good):
+        (tmp_path / f"{number}.png").write_bytes(content)
+    names = [f"{number}.png" for number in range(6)]
+    assert len([image for image in image_files(tmp_path, names)]) == 6
+    for values in ((0, 4095), (0, 1), (255, 256)):
+        content = png_16(*values)
+        (tmp_path / "0.png").write_bytes(content)
+        with pytest.raises(OSError, match="all below 16; scale it to 8 bits"):
+            image_files(tmp_path, names)[0]
+        with pytest.raises(tf.errors.InvalidArgumentError) as error:
+            decoded(decoder, good[0], content)
+        assert "all below 16; scale it to 8 bits" in str(error.value)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float64"])
