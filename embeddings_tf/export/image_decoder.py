@@ -4,6 +4,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.crops import LONG
+from embeddings_tf.datasets.crops import MANY
 from embeddings_tf.datasets.image_files import BIT_DEPTH
 from embeddings_tf.datasets.image_files import JPEG_START
 from embeddings_tf.datasets.image_files import LEAST_LIGHT
@@ -13,11 +15,6 @@ from embeddings_tf.ops import arguments
 
 MAX_PIXELS = 2**25
 CHANNELS = (1, 3)
-# Pixels of an intermediate image that may take memory, whatever the file is.
-_MANY = 2**22
-# A scaled image is long if it has this many times the pixels of its square:
-# if one side is 12 times the other.
-_LONG = 16
 
 
 class ImageDecoder:
@@ -35,9 +32,7 @@ class ImageDecoder:
         image_shape: Height, width and 1 or 3 channels.
         crop: Whether to scale the shorter side to 8/7 of the size and to cut
             the square in the middle. An image of this size is not changed. If
-            False, the whole image is resized. Images with sides of ratios
-            above 12 are cut before they are scaled, and may then differ from
-            `datasets.Images` by 1.
+            False, the whole image is resized.
         max_pixels: Largest height times width of a file. Larger images are
             refused before they are decoded.
 
@@ -150,7 +145,7 @@ class ImageDecoder:
         # The kernel resizes the height first. Where that takes much memory,
         # because the image is wide and low, the width is first here.
         height_first = sides[0] * shape[1]
-        is_wide = height_first > tf.maximum(tf.reduce_prod(shape), _MANY)
+        is_wide = height_first > tf.maximum(tf.reduce_prod(shape), MANY)
         height = tf.where(is_wide, shape[0], tf.constant(sides[0], tf.int64))
         first = tf.stack([height, sides[1]])
         image = _scaled(image, first, _ratio(first, shape))
@@ -168,7 +163,7 @@ class ImageDecoder:
         sides = tf.where(tf.reduce_all(tf.equal(shape, size)), shape, sides)
         start = (sides - size) // 2
         # Of a long image, only the part that is seen in the square is scaled.
-        is_long = tf.reduce_prod(sides) > _LONG * size**2
+        is_long = tf.reduce_prod(sides) > LONG * size**2
         scale = tf.cast(sides, tf.float64) / exact
         margin = tf.maximum(1 / scale, 1) + 2
         seen = tf.cast(start, tf.float64) / scale

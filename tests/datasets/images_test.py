@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.datasets import Images
+from tests import peak_memory
 
 SIZES = [(40, 60), (30, 30), (90, 20), (8, 8)]
 
@@ -225,6 +226,18 @@ class TestCached:
     def test_bad_size(self, slow, num_bytes):
         with pytest.raises(ValueError, match="`num_bytes` must be a finite"):
             slow.cached(num_bytes)
+
+
+@pytest.mark.parametrize("crop", [True, False])
+@pytest.mark.parametrize("shape", [(1, 8000), (8000, 1), (1, 900_000)])
+def test_memory_of_long_images(shape, crop):
+    """A grey line stays grey; a scaled image would take gigabytes."""
+    line = np.full((*shape, 3), 77, np.uint8)
+    x = Images(lambda _: line, 1).with_size(64, crop=crop)
+    before = peak_memory.reset()
+    found = x[np.array([0])]
+    np.testing.assert_array_equal(found, np.full((1, 64, 64, 3), 77))
+    assert peak_memory.read() - before < 150_000  # KiB
 
 
 @pytest.mark.parametrize("side", [1, 7, 32])
