@@ -171,8 +171,7 @@ def _enroll(
         if arguments.no_threshold or _is_new_calibration(arguments):
             # The old examples may be too few for what is enrolled now.
             gallery.remove_threshold()
-        for name in arguments.remove or ():
-            gallery.remove(name)
+        _remove(gallery, dict.fromkeys(arguments.remove or ()))
     else:
         trained, gallery = new_gallery(
             path, workdir, arguments.score or SCORES[0]
@@ -216,6 +215,29 @@ def _enroll(
     gallery.save(path)
     _report(path, gallery, arguments.workdir)
     _draw(gallery, trained.workdir)
+
+
+def _remove(gallery, names) -> None:
+    """Removes classes, once it is known that all can be removed."""
+    from embeddings_tf.datasets.listed import listed
+    from embeddings_tf.ops.counted import counted
+
+    known = gallery.classes_.tolist()
+    missing = [repr(name) for name in names if name not in known]
+    if missing:
+        raise ValueError(
+            f"--remove: {listed(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} not enrolled; the gallery "
+            f"has {listed([repr(name) for name in known], 8)}"
+        )
+    if len(names) == len(known):
+        raise ValueError(
+            "--remove names every class of the gallery, "
+            f"{counted(len(known), 'class', 'classes')}, and a gallery needs "
+            "at least one. Enrol another class first, or start a new gallery"
+        )
+    for name in names:
+        gallery.remove(name)
 
 
 def _inputs_to_enroll(run, arguments: argparse.Namespace):

@@ -97,12 +97,13 @@ def test_adding_and_removing(gallery, colours, capsys):
     before = contents(gallery)
     capsys.readouterr()
     words = ["--gallery", gallery, colours / "photos", "--split", "test"]
-    assert call(enroll, *words, "--classes", TEST[4]) == 0
+    assert call(enroll, *words, "--classes", TEST[4], TEST[4]) == 0
     out = capsys.readouterr().out
     assert "14 examples of 5 classes" in out and "at most 25 %" in out
     threshold = json.loads(str(contents(gallery)["settings"]))["threshold"]
     assert f"Unknown below log_evidence {threshold:.6g}: " in out
-    assert call(enroll, "--gallery", gallery, "--remove", TEST[4]) == 0
+    twice = ["--remove", TEST[4], TEST[4]]
+    assert call(enroll, "--gallery", gallery, *twice) == 0
     after = contents(gallery)
     assert after.keys() == before.keys()
     for name, array in before.items():
@@ -469,6 +470,15 @@ class TestRefused:
         photos = colours / "photos"
         for words, message in (
             (["--remove", "nobody"], "'nobody' is not enrolled"),
+            (
+                ["--remove", TEST[0], "no", "any", TEST[0]],
+                "--remove: 'no', 'any' are not enrolled; the gallery has "
+                + ", ".join(repr(name) for name in sorted(TEST[:4])),
+            ),
+            (
+                ["--remove", *TEST[:4], TEST[0]],
+                "--remove names every class of the gallery, 4 classes, and",
+            ),
             (
                 ["--remove", TEST[0], "--classes", "a", "--split", "b"],
                 "leave out --classes, --split",
