@@ -250,7 +250,7 @@ def check_goal(
             planned = plan_recipe(
                 dataset, goal, method, split, workdir, overrides=overrides
             )
-        except ValueError as error:  # damaged examples are named first
+        except (ValueError, OSError) as error:  # bad examples are named first
             refusal = error
     if refusal is not None:
         check_data(run_of_all(dataset), for_goal=True)

@@ -484,6 +484,22 @@ def test_check_names_every_bad_file(tmp_path, capsys):
     assert "error: 2 of 48 examples" in capsys.readouterr().err
 
 
+def test_check_of_a_goal_names_every_bad_file(tmp_path, capsys):
+    """Also those that the goal looks at before all others."""
+
+    def damage(folder):
+        for name in ("a/0.png", "b/0.png", "c/0.png", "h/5.png"):
+            (folder / name).write_bytes(b"no image")
+
+    dataset = folders(tmp_path, damage)
+    assert call(train, dataset, "--goal", "retrieve", "--check") == 1
+    *lines, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("error: 4 of 48 examples are bad")
+    assert len(lines) == 4
+    for line in lines:
+        assert "is not a complete JPEG or PNG" in line
+
+
 def test_check_names_ten_bad_files(tmp_path, capsys):
     """For a table of paths, it also says where the paths start."""
     lines = ["path,label"]
