@@ -118,9 +118,15 @@ def _numbers(place, x):
             "shape, or return datasets.Images or datasets.Utterances."
         ) from error
     if x.ndim < 1 or x.dtype.kind not in "biuf":
+        remedy = ""
+        if x.dtype.kind == "O":
+            remedy = (
+                " Of a pandas table, give numbers: x.astype('float32'), "
+                "without columns of text or dates."
+            )
         raise ValueError(
             f"{place}: x must be numbers of shape (examples, ...); received "
-            f"dtype {x.dtype} and shape {x.shape}."
+            f"dtype {x.dtype} and shape {x.shape}.{remedy}"
         )
     given = x
     if x.dtype.kind == "f" and x.dtype.itemsize > 4:

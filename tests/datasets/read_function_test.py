@@ -50,6 +50,11 @@ def of_pandas():
     return table, pandas.Series(["wren", "owl"], index=[7, 3])
 
 
+def dates_of_pandas():
+    table = pandas.DataFrame({"a": [1.0, 2.0], "b": ["May", "June"]})
+    return table, ["wren", "owl"]
+
+
 def missing_in_a_list():
     return np.zeros((2, 1)), ["owl", float("nan")]
 
@@ -158,6 +163,10 @@ def test_of_a_module(file, monkeypatch):
     ("name", "message"),
     [
         ("ragged", "must return examples and labels.*ValueError"),
+        (
+            "dates_of_pandas",
+            "dtype object and .*astype.'float32'., without col",
+        ),
         ("nothing", "must return examples and labels.*TypeError"),
         ("no_such", "no class or function 'no_such'; it has everything"),
     ],
