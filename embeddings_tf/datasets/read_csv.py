@@ -26,6 +26,8 @@ from embeddings_tf.datasets.table_lines import require_no_null_character
 from embeddings_tf.datasets.table_lines import table_lines
 from embeddings_tf.ops.listed import listed
 
+_TRUTHS = ("true", "false")
+
 
 def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:
     """Reads a table of paths or features, with their labels.
@@ -149,7 +151,7 @@ def _read(file, columns, features, used):
     give each row the space of the longest.
     """
     pandas = _pandas()
-    _require_cells_of_columns(file, columns)
+    first = _first_row(file, columns)
     kinds = dict.fromkeys(columns, str) | dict.fromkeys(features, np.float32)
     try:
         with np.errstate(over="ignore"):
@@ -160,7 +162,10 @@ def _read(file, columns, features, used):
         _raise_no_number(file, columns, features)
         raise
     x = np.ascontiguousarray(found[features].to_numpy(np.float32))
-    if not np.isfinite(x).all():
+    # pandas reads a column of True and False alone as 1 and 0.
+    cells = dict(zip(columns, first, strict=False))
+    has_truths = any(cells.get(f, "").lower() in _TRUTHS for f in features)
+    if has_truths or not np.isfinite(x).all():
         _raise_no_number(file, columns, features)
     texts = {}
     for name in columns:
@@ -173,8 +178,8 @@ def _read(file, columns, features, used):
     return texts, x
 
 
-def _require_cells_of_columns(file, columns):
-    """Raises if the first row has more cells than columns.
+def _first_row(file, columns):
+    """Returns the first row; raises if it has more cells than columns.
 
     pandas would take its first cells as names of rows, and shift the rest. In
     later rows it refuses such cells.
@@ -197,6 +202,7 @@ def _require_cells_of_columns(file, columns):
                 "at the end of the rows)",
             )
         )
+    return first
 
 
 def _parsed(file, kinds):
@@ -229,11 +235,15 @@ def _raise_no_number(file, columns, features):
             except ValueError:
                 is_finite = False
             if not is_finite:
+                remedy = ""
+                if cell.lower() in _TRUTHS:
+                    remedy = " Write 1 instead of True, and 0 instead of False."
                 raise ValueError(
                     f"{file}, line {lines[row]}: the feature {name!r} is "
                     f"{str(cell)!r}, expected a finite number, at most 3.4e38 "
                     "as in float32. A column that is not a feature is called "
                     "path, label, label_NAME or split; remove other columns."
+                    f"{remedy}"
                 )
 
 

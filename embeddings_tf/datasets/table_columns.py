@@ -40,12 +40,17 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
         )
     try:
         with open(file, encoding="utf-8-sig", newline="") as lines:
-            names = next(csv.reader(lines), [])
+            names = next(csv.reader(lines), None)
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(not_a_table(file, error)) from error
-    if not names:
+    if names is None:
         raise ValueError(
             f"{file} is empty; expected a line with the names of the columns."
+        )
+    if not names:
+        raise ValueError(
+            f"the first line of {file} is empty; expected the names of the "
+            "columns. Remove empty lines."
         )
     if len(names) == 1 and (found := {";", "\t"} & set(names[0])):
         raise ValueError(

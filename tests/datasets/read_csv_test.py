@@ -132,7 +132,10 @@ def test_recordings(table):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty; expected a line with the names"),
+        ("", "table.csv is empty; expected a line with the names"),
+        ("\nlabel,x\na,1\n", "the first line of .*table.csv is empty; exp"),
+        ("\r\nlabel,x\r\na,1\r\n", "the first line of .* is empty; expec"),
+        ("\n", "the first line of .*table.csv is empty; expected the names"),
         ("label,x\n", "has no rows below"),
         ("class,x\na,1\n", "no column label: .*it has class, x. Rename"),
         ("label\na\n", "neither a column path nor columns of features"),
@@ -142,6 +145,10 @@ def test_recordings(table):
         ("label,x\na,1\n,2\n", "line 3: the column label is empty"),
         ("label,x\na,1\nb,two\n", "line 3: the feature 'x' is 'two', exp"),
         ("label,x\na,\nb,2\n", "line 2: the feature 'x' is '', expected"),
+        ("label,x\na,True\nb,False\n", "line 2: .* 'x' is 'True', .* Write 1"),
+        ("label,x\na,false\nb,false\n", "line 2: .* 'x' is 'false', .* Write"),
+        ("label,x\na,1\nb,True\n", "line 3: .* 'x' is 'True', .* Write 1 ins"),
+        ("label,y,x\na,1,TRUE\n", "line 2: .* 'x' is 'TRUE', .* Write 1 ins"),
         ("label,x\na,1_0\n", "line 2: the feature 'x' is '1_0', expected"),
         ("label,x\na,inf\n", "line 2: the feature 'x' is 'inf', expected"),
         ("label,x\na,1e200\n", "the feature 'x' is '1e200'.* at most 3.4e38"),
