@@ -21,6 +21,7 @@ class Files(NamedTuple):
     plural: str  # for messages: images
     extensions: tuple[str, ...]
     is_deep: bool  # whether a class may have subfolders
+    unread: tuple[str, ...] = ()  # extensions of the same kind of content
 
 
 class ClassFolders(NamedTuple):
@@ -65,6 +66,27 @@ def list_class_folders(folder: pathlib.Path, files: Files) -> ClassFolders:
         np.array(classes),
         None if "" in parts else np.repeat(list(parts), sizes),
     )
+
+
+def unread_files(folder: pathlib.Path, files: Files) -> dict[str, list[str]]:
+    """Returns the files of classes that have an unread extension, by class.
+
+    Args:
+        folder: A folder that `list_class_folders` takes. A class of a split is
+            named `train/CLASS`.
+        files: The kind of files.
+    """
+    unread = files._replace(extensions=files.unread)
+    splits = [""]
+    if has_split_folders(folder):
+        splits = [split for split in SPLITS if split in _visible(folder)[0]]
+    found = {}
+    for split in splits:
+        for name in _visible(folder / split)[0]:
+            names, _ = _files_of_class(folder / split / name, unread)
+            if names:
+                found[f"{split}/{name}".lstrip("/")] = names
+    return found
 
 
 def has_split_folders(folder: pathlib.Path) -> bool:

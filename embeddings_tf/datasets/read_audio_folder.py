@@ -11,7 +11,11 @@ from embeddings_tf.datasets.sound_files import EXTENSIONS
 from embeddings_tf.datasets.sound_files import sound_files
 from embeddings_tf.datasets.source import Source
 
-_SOUNDS = Files("audio_folder", "recordings", EXTENSIONS, is_deep=True)
+# Of other formats, which are named by `--check`.
+_UNREAD = (".aac", ".aif", ".aiff", ".m4a", ".mp3", ".oga", ".opus", ".wma")
+SOUNDS = Files(
+    "audio_folder", "recordings", EXTENSIONS, is_deep=True, unread=_UNREAD
+)
 
 
 def read_audio_folder(folder: str | os.PathLike) -> Source:
@@ -50,7 +54,7 @@ def read_audio_folder(folder: str | os.PathLike) -> Source:
     >>> folder.cleanup()
     """
     folder = pathlib.Path(os.path.expanduser(folder))
-    found = list_class_folders(folder, _SOUNDS)
+    found = list_class_folders(folder, SOUNDS)
     classes = found.classes[found.labels]
     columns = {
         "class": classes,

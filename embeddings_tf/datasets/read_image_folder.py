@@ -11,7 +11,22 @@ from embeddings_tf.datasets.image_files import EXTENSIONS
 from embeddings_tf.datasets.image_files import image_files
 from embeddings_tf.datasets.source import Source
 
-_IMAGES = Files("image_folder", "images", EXTENSIONS, is_deep=False)
+# Of other formats, which are named by `--check`.
+_UNREAD = (
+    ".avif",
+    ".bmp",
+    ".gif",
+    ".heic",
+    ".heif",
+    ".jfif",
+    ".jpe",
+    ".tif",
+    ".tiff",
+    ".webp",
+)
+IMAGES = Files(
+    "image_folder", "images", EXTENSIONS, is_deep=False, unread=_UNREAD
+)
 
 
 def read_image_folder(folder: str | os.PathLike) -> Source:
@@ -48,7 +63,7 @@ def read_image_folder(folder: str | os.PathLike) -> Source:
     >>> folder.cleanup()
     """
     folder = pathlib.Path(os.path.expanduser(folder))
-    found = list_class_folders(folder, _IMAGES)
+    found = list_class_folders(folder, IMAGES)
     columns = {
         "class": found.classes[found.labels],
         "name": np.array(found.names),

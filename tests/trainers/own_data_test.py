@@ -546,6 +546,56 @@ def test_check_without_a_goal_warns_of_what_goals_refuse(tmp_path, capsys):
     assert "has one example: single; most goals need two" in found.err
 
 
+def test_check_warns_of_ignored_formats(tmp_path, capsys):
+    def change(folder):
+        for name in (
+            *("a/1.webp", "a/2.WEBP", "b/1.webp", "c/1.tiff"),
+            *("c/Thumbs.db", "c/notes.txt", "c/.2.tiff", "1.gif"),
+        ):
+            (folder / name).write_bytes(b"")
+
+    dataset = folders(tmp_path, change)
+    expected = [
+        "warning: 1 file of c ends in .tiff and is ignored; convert it to JPEG "
+        "or PNG",
+        "warning: 3 files of 2 classes (a, b) end in .webp and are ignored; "
+        "convert them to JPEG or PNG",
+    ]
+    for more in ((), ("--goal", "retrieve", "--split", "examples")):
+        assert call(train, dataset, "--check", *more) == 0
+        assert capsys.readouterr().err.splitlines() == expected
+
+
+def test_check_warns_of_ignored_recordings_in_splits(tmp_path, capsys):
+    for split in ("train", "test"):
+        for name in "ab":
+            for number in range(2):
+                path = tmp_path / "v" / split / name / "x" / f"{number}.wav"
+                write_wav(path, RNG.integers(-9999, 9999, 4000))
+    for number in range(9):
+        (tmp_path / f"v/test/b/x/{number}.mp3").write_bytes(b"")
+    assert call(train, f"audio_folder:{tmp_path / 'v'}", "--check") == 0
+    assert (
+        "warning: 9 files of test/b end in .mp3 and are ignored; convert them "
+        "to WAV or FLAC\n"
+    ) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("least", "largest", "is_warned"),
+    [(0, 255, False), (-1, 255, True), (0, 256, True), (-0.5, 0.5, True)],
+)
+def test_check_warns_of_other_values_than_pixels(
+    tmp_path, capsys, least, largest, is_warned
+):
+    x = RNG.uniform(least, largest, (48, 6, 6, 3)).astype("float32")
+    x[0, 0, 0, 0], x[1, 0, 0, 0] = least, largest
+    np.savez(tmp_path / "x.npz", x=x, labels=np.arange(48) % 6)
+    assert call(train, f"arrays:{tmp_path / 'x.npz'}", "--check") == 0
+    text = f"warning: images have values from {least:g} to {largest:g}, expec"
+    assert (text in capsys.readouterr().err) == is_warned
+
+
 def test_check_with_a_goal_refuses_what_its_training_refuses(tmp_path, capsys):
     def single(folder):
         write_image(folder / "single" / "0.png", np.ones((6, 6, 3)))

@@ -28,6 +28,7 @@ from trainers.data.feature_scale import require_usable_scale
 from trainers.data.goal_front_end import goal_front_end
 from trainers.data.recordings import feature_function
 from trainers.data.sizes import Sizes
+from trainers.data.unread_warnings import unread_warnings
 from trainers.terminal.progress import Progress
 
 # Bad examples that are named.
@@ -60,7 +61,8 @@ def check_data(run: Run, for_goal: bool = False) -> int:
     print_classes(run, found)
     wanted = run.evaluation
     used = (run.data.split, wanted.validation.split, *wanted.splits)
-    total, bad, copies, warnings = 0, [], Copies(), []
+    total, bad, copies = 0, [], Copies()
+    warnings = unread_warnings(run.data.dataset)
     for split in dict.fromkeys(used):
         x, labels = data.unprocessed(split)
         if split == run.data.split:
@@ -69,6 +71,7 @@ def check_data(run: Run, for_goal: bool = False) -> int:
                 require_scale(run.data, x)
             else:
                 require_usable_scale(run, x)
+        warnings += _beyond_pixels(x)
         sizes = Sizes(x)
         features_of, refusal = _features_of(run, x, for_goal)
         contents = _read(x, features_of, sizes)
@@ -128,6 +131,20 @@ def _names(run: Run, data: Data, split: str, x) -> list[str]:
         return data.labelled("name").labels(split).tolist()
     kind = "row" if split == "all" else split
     return [f"{kind} {number}" for number in range(len(x))]
+
+
+def _beyond_pixels(x) -> list[str]:
+    """Returns a warning of arrays of images without pixels of 0 to 255."""
+    if getattr(x, "ndim", 0) != 4 or not np.size(x):
+        return []
+    least, largest = np.min(x), np.max(x)
+    if least >= 0 and largest <= 255:
+        return []
+    return [
+        f"images have values from {least:g} to {largest:g}, expected pixels of "
+        "0 to 255; scale them, because networks, pictures and exports take "
+        "such pixels"
+    ]
 
 
 def _small_classes(data: Data, split: str) -> list[str]:
