@@ -219,8 +219,8 @@ def _enroll(
 
 def _remove(gallery, names) -> None:
     """Removes classes, once it is known that all can be removed."""
-    from embeddings_tf.datasets.listed import listed
     from embeddings_tf.ops.counted import counted
+    from embeddings_tf.ops.listed import listed
 
     known = gallery.classes_.tolist()
     missing = [repr(name) for name in names if name not in known]

@@ -5,10 +5,10 @@ import os
 import pathlib
 
 from embeddings_tf.datasets.class_folders import unread_files
-from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.read_audio_folder import SOUNDS
 from embeddings_tf.datasets.read_image_folder import IMAGES
 from embeddings_tf.ops.counted import counted
+from embeddings_tf.ops.listed import listed
 
 _FORMATS = {IMAGES: "JPEG or PNG", SOUNDS: "WAV or FLAC"}
 
