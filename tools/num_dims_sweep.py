@@ -134,14 +134,14 @@ def left(results: dict[int, dict], folds: list[str]) -> str:
         ]
         for num_dims in NUM_DIMS
     }
-    by_folds: dict[str, list[str]] = {}
+    by_folds: dict[tuple, list[str]] = {}
     for num_dims, of_one in missing.items():
         if of_one:
-            by_folds.setdefault(", ".join(of_one), []).append(str(num_dims))
+            by_folds.setdefault(tuple(of_one), []).append(str(num_dims))
     if not by_folds:
         return ""
     text = "; ".join(
-        f"folds {which} with K = {', '.join(values)}"
+        f"{named_folds(which)} with K = {', '.join(values)}"
         for which, values in by_folds.items()
     )
     seconds = [

@@ -65,8 +65,7 @@ RIVALS = {
 LEGEND = (
     "Below, p compares the two numbers that we measured, over folds of the "
     "data or seeds. With one seed, p is over test episodes, and says nothing "
-    "about another training. The F-statistic and triplet loss did not have "
-    "equal budgets. [What the words mean](docs/index.md#words)."
+    "about another training. [What the words mean](docs/index.md#words)."
 )
 
 

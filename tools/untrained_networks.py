@@ -5,8 +5,9 @@
 The encoder of `sprites_f_statistic` embeds the test identities of folds 1 to 4
 with the random weights of each seed, as `trainers.evaluate` does for one seed.
 Writes `benchmarks/results/untrained_networks.json` after each fold, and
-continues an interrupted run. `python -m tools.cross_validation_table` then
-makes the table in `docs/results/sprites_and_omniglot.md`.
+continues an interrupted run. Then remake what shows these networks:
+`tools.cross_validation_table`, `tools.equal_budgets_table`,
+`tools.reproduced_table` and `tools.readme_results`.
 """
 
 import argparse

@@ -90,7 +90,7 @@ class RunSettings(keras.callbacks.Callback):
             )
         self.text = json.dumps(_plain("settings", settings), indent=2)
         values = dotted_names(json.loads(self.text))
-        self.hparams = {name: _hparam(v) for name, v in values.items()}
+        self.hparams = {name: _hparam(value) for name, value in values}
         self._writer = None
 
     def on_train_begin(self, logs=None):

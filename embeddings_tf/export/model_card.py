@@ -142,9 +142,9 @@ def card_markdown(card: Mapping) -> str:
             ],
         ),
         "## Data",
-        _table(("", ""), dotted_names(data).items()) if data else _NOT_STATED,
+        _table(("", ""), dotted_names(data)) if data else _NOT_STATED,
         "## Recipe",
-        _table(("field", "value"), dotted_names(recipe).items())
+        _table(("field", "value"), dotted_names(recipe))
         if recipe
         else _NOT_STATED,
         "## Metrics",
@@ -168,7 +168,7 @@ def _metrics(metrics) -> str:
         return _NOT_STATED
     rows: dict[str, tuple] = {}
     first: dict[str, str] = {}
-    for name, value in dotted_names(metrics).items():
+    for name, value in dotted_names(metrics):
         group, _, last = name.rpartition(".")
         owner = first.get(group) if last == "interval" else None
         if last != "interval" and name.endswith("_interval"):

@@ -8,6 +8,8 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.tensors import real_floats
 
+_MANY_CHANNELS = 1 << 20
+
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class LocalResponseNormalization(keras.layers.Layer):
@@ -66,10 +68,9 @@ class LocalResponseNormalization(keras.layers.Layer):
 
     def call(self, inputs):
         inputs = real_floats("Inputs", inputs, self.compute_dtype)
-        radius, num_channels = self.depth_radius, inputs.shape[-1]
-        if num_channels is not None:
-            # The window is at most all channels.
-            radius = min(radius, num_channels)
+        # The window is at most all channels. Near 2^31 the kernel overflows.
+        num_channels = inputs.shape[-1]
+        radius = min(self.depth_radius, num_channels or _MANY_CHANNELS)
         # TensorFlow has no bfloat16 or float64 kernel on CPU.
         normalized = tf.nn.local_response_normalization(
             tf.cast(inputs, tf.float32),

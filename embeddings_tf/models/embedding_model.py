@@ -1,6 +1,7 @@
 """An encoder and an objective, trained together by `model.fit`."""
 
 import inspect
+import operator
 
 import keras
 import tensorflow as tf
@@ -38,8 +39,8 @@ class EmbeddingModel(UncertainModel):
     `embeddings_tf.losses`, compile the encoder itself, unless batches are too
     large for memory (`piece_size`). Calling the model, and `predict`, return
     embeddings. `fit`, `evaluate` and `train_on_batch` pass labels and
-    embeddings to the objective. With several replicas, use `fit` and
-    `evaluate`.
+    embeddings to the objective. With several replicas, use `fit`,
+    `evaluate` and `predict`, not the methods for a single batch.
 
     With a `piece_size`, a training step has two passes. The first pass embeds
     the batch in pieces. The objective then computes its gradient in all
@@ -211,7 +212,12 @@ class EmbeddingModel(UncertainModel):
             return outputs.shape
         if isinstance(shape, list) and len(shape) == 1:
             (shape,) = shape  # a functional model returns a tensor
-        return tuple(shape) if isinstance(shape, tf.TensorShape) else shape
+        if isinstance(shape, tf.TensorShape):
+            return tuple(shape)
+        # With NumPy integers, Keras takes a shape for several outputs.
+        return keras.tree.map_structure(
+            lambda size: None if size is None else operator.index(size), shape
+        )
 
     def _encode_shapes(self, input_shape) -> keras.KerasTensor:
         """Runs the encoder without data; this builds any encoder."""

@@ -154,7 +154,11 @@ class UncertainModel(OwnLossModel):
         The head and the objective keep their precision: Keras can save
         quantized layers inside them, but not load them.
         """
-        self.encoder.quantize(*args, **kwargs)
+        # Also for an encoder that is a layer, with the filters of a model.
+        without_head = keras.Model()
+        without_head.encoder = self.encoder
+        without_head.built = self.encoder.built
+        without_head.quantize(*args, **kwargs)
         self.train_function = self.test_function = None
         self.predict_function = None
         self._forget_graph()

@@ -1,15 +1,13 @@
 """Names the values of nested mappings."""
 
+from collections.abc import Iterator
 from collections.abc import Mapping
-from typing import Any
 
 
-def dotted_names(values: Mapping, prefix: str = "") -> dict[str, Any]:
-    """Returns the values that are not mappings, as `outer.inner`."""
-    found: dict[str, Any] = {}
+def dotted_names(values: Mapping, prefix: str = "") -> Iterator[tuple]:
+    """Yields each value that is not a mapping, after its name `outer.inner`."""
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found |= dotted_names(value, f"{prefix}{name}.")
+            yield from dotted_names(value, f"{prefix}{name}.")
         else:
-            found[f"{prefix}{name}"] = value
-    return found
+            yield f"{prefix}{name}", value

@@ -5,8 +5,8 @@ import numpy as np
 
 def first_not_finite(rows: np.ndarray) -> int | None:
     """Returns the number of the first row with NaN or infinity, if any."""
-    # The kind of bfloat16 is V.
-    if rows.dtype.kind not in "fc" and rows.dtype.name != "bfloat16":
+    # The kind of bfloat16 and of float8 is V.
+    if rows.dtype.kind not in "fc" and "float" not in rows.dtype.name:
         return None
     finite = np.isfinite(rows)
     if finite.all():

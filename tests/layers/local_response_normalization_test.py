@@ -68,10 +68,11 @@ def test_rank():
         LocalResponseNormalization()(np.ones((2, 3), "float32"))
 
 
-def test_unknown_channels_in_a_graph():
+@pytest.mark.parametrize("radius", [5, 2**31 - 2])
+def test_unknown_channels_in_a_graph(radius):
     x = feature_maps(channels=3)
     normalize = tf.function(
-        LocalResponseNormalization(),
+        LocalResponseNormalization(radius),
         input_signature=[tf.TensorSpec([None] * 4)],
     )
     np.testing.assert_allclose(

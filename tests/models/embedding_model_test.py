@@ -587,3 +587,15 @@ def test_a_list_of_one_output_is_an_output():
     assert model.compute_output_shape((None, 3)) == (None, 4)
     embeddings, _ = model.embed_with_uncertainty(np.ones((2, 3), "float32"))
     np.testing.assert_array_equal(embeddings, model(np.ones((2, 3))))
+
+
+def test_a_shape_of_numpy_integers_is_one_output():
+    class Flat(keras.layers.Layer):
+        def call(self, x):
+            return tf.reshape(x, [-1, 12])
+
+        def compute_output_shape(self, shape):
+            return shape[0], np.prod(shape[1:])
+
+    model = EmbeddingModel(Flat(), TripletLoss())
+    assert model(np.ones((5, 3, 4), "float32")).shape == (5, 12)

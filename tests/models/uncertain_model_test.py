@@ -816,3 +816,22 @@ def test_a_quantized_model_is_saved_and_loaded(name, tmp_path):
         np.testing.assert_allclose(
             loaded.predict_uncertainty(x), model.predict_uncertainty(x), 1e-5
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("filters", [None, "inner", "other"])
+def test_layers_inside_an_encoder_that_is_a_layer_are_quantized(filters):
+    class Twice(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.inner = keras.layers.Dense(4, name="inner")
+
+        def call(self, x):
+            return 2.0 * self.inner(x)
+
+    encoder = Twice()
+    model = compiled(encoder, losses.PrototypicalLoss(2))
+    model(vectors())
+    model.quantize("int8", filters=filters)
+    is_quantized = encoder.inner.dtype_policy.name.startswith("int8")
+    assert is_quantized == (filters != "other")

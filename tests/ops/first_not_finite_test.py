@@ -5,6 +5,7 @@ import tensorflow as tf
 from embeddings_tf.ops.first_not_finite import first_not_finite
 
 TYPES = ["float16", "float32", "float64", "complex64", tf.bfloat16]
+TYPES.append(tf.dtypes.experimental.float8_e5m2)
 
 
 @pytest.mark.parametrize("dtype", [tf.as_dtype(name) for name in TYPES])

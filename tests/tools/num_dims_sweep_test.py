@@ -84,7 +84,7 @@ def test_what_is_left_to_run():
     sweep.pop(500)
     # Two folds, and two more: four times two minutes.
     assert num_dims_sweep.left(sweep, ["1", "2"]) == (
-        "folds 2 with K = 3, 10; folds 1, 2 with K = 500; about 2.0 minutes of "
+        "fold 2 with K = 3, 10; folds 1, 2 with K = 500; about 2.0 minutes of "
         "one core a fold, 8 in all"
     )
 

@@ -76,6 +76,9 @@ def check(run, data) -> None:
             f"are {', '.join(KINDS)}"
         )
     require_at_least(wanted, num_per_class=0, num_samples=1)
+    require_at_least(
+        wanted.validation, "evaluation.validation", num_per_class=0
+    )
     for split in wanted.splits:
         x, labels = data.split(split)
         shape = np.shape(x[np.arange(1)])[1:] if len(x) else ()

@@ -100,7 +100,8 @@ def embed_corrupted(model, x, draw: int, num_parts: int = 1) -> np.ndarray:
     for first in range(0, len(x), BLOCK):
         block = tf.convert_to_tensor(x[first : first + BLOCK])
         block = corrupt(block, _seed(draw, first), num_digits=num_parts)
-        blocks.append(model.predict_on_batch(block))
+        # On several replicas, Keras returns the batch of each of them.
+        blocks.append(model.predict_on_batch(block)[: len(block)])
         progress.advance(len(block))
     return np.concatenate(blocks)
 
