@@ -5,6 +5,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from embeddings_tf.ops.reason_of_damage import reason_of_damage
+
 
 def read_npz(file: BinaryIO) -> dict[str, np.ndarray]:
     """Returns all arrays in a file by name.
@@ -16,6 +18,7 @@ def read_npz(file: BinaryIO) -> dict[str, np.ndarray]:
         ValueError: If the file is damaged or of another kind. The message is
             only the reason: the caller knows the file's name and the remedy.
         OSError: If the machine prevents reading.
+        MemoryError: If the memory is too small for the arrays.
     """
     if file.read(6) == np.lib.format.MAGIC_PREFIX:
         raise ValueError("it contains a single array without a name")
@@ -25,12 +28,8 @@ def read_npz(file: BinaryIO) -> dict[str, np.ndarray]:
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
                 arrays[name] = _array(archive, member)
-    except MemoryError:
-        raise
     except Exception as error:  # NumPy and zipfile raise errors of many types
-        if getattr(error, "errno", None) is not None:
-            raise
-        raise ValueError(str(error) or type(error).__name__) from error
+        raise ValueError(reason_of_damage(error)) from error
     if not arrays:
         raise ValueError("it contains no arrays")
     return arrays

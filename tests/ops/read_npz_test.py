@@ -42,6 +42,29 @@ def test_any_changed_byte_is_refused_or_does_not_matter(save):
     assert num_refused > len(whole)
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_any_changed_byte_of_the_index_of_a_file_on_disk(tmp_path, save):
+    """Seeking before the start fails there with another error."""
+    path = tmp_path / "x.npz"
+    whole = saved(save)
+    path.write_bytes(whole)
+    start = whole.index(b"PK\x01\x02")
+    with open(path, "r+b", buffering=0) as writer:
+        for place in range(start, len(whole)):
+            for change in CHANGES:
+                writer.seek(place)
+                writer.write(bytes([whole[place] ^ change]))
+                try:
+                    with open(path, "rb") as file:
+                        found = read_npz(file)
+                except ValueError as error:
+                    assert str(error)
+                else:
+                    assert found.keys() == ARRAYS.keys()
+            writer.seek(place)
+            writer.write(whole[place : place + 1])
+
+
 def test_any_changed_byte_of_a_header_with_its_checksum():
     file = io.BytesIO()
     np.save(file, ARRAYS["x"])
