@@ -1,5 +1,6 @@
 """Reads files of `numpy.savez`, also damaged ones, without unpickling."""
 
+import math
 import zipfile
 from typing import BinaryIO
 
@@ -39,6 +40,9 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     # A damaged length of a comment hides the members after it.
     if member.comment:
         raise ValueError("its list of arrays is damaged")
+    # Opened twice: zipfile compares no checksum after seeking.
+    with archive.open(member) as stream:
+        _require_data(stream, member)
     with archive.open(member) as stream:
         array = np.lib.format.read_array(stream, allow_pickle=False)
         # At the end, zipfile compares the checksum.
@@ -47,3 +51,29 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
                 f"{member.filename} has more numbers than its shape"
             )
     return array
+
+
+def _require_data(stream, member):
+    """Refuses a header of more numbers than follow, before any memory is taken.
+
+    Otherwise, a damaged header looks like a memory that is too small.
+    """
+    version = np.lib.format.read_magic(stream)
+    # Version 3 differs from 2 in the encoding of names only.
+    read_header = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    try:
+        shape, _, dtype = read_header(stream)
+    except MemoryError as error:  # Python's parser, at deep nesting
+        raise ValueError(f"{member.filename} has a damaged header") from error
+    num_bytes = math.prod(shape) * dtype.itemsize
+    left = member.file_size - stream.tell()
+    # Pickled objects have any size; NumPy refuses them.
+    if num_bytes > left and not dtype.hasobject:
+        raise ValueError(
+            f"{member.filename} has {left} bytes of numbers, its shape {shape} "
+            f"needs {num_bytes}"
+        )

@@ -106,6 +106,42 @@ def test_a_damaged_shape_of_a_long_array():
         read_npz(io.BytesIO(content))
 
 
+def with_header(shape):
+    """A file with 40 bytes of data, an intact checksum and any header."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}\n"
+    size = len(header).to_bytes(2, "little")
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(
+            "x.npy",
+            np.lib.format.magic(1, 0) + size + header.encode() + bytes(40),
+        )
+    return io.BytesIO(file.getvalue())
+
+
+def test_a_header_of_too_many_numbers_is_no_full_memory():
+    np.testing.assert_array_equal(
+        read_npz(with_header("(5,)"))["x"], np.zeros(5)
+    )
+    message = r"x.npy has 40 bytes of numbers, its shape \(6,\) needs 48"
+    with pytest.raises(ValueError, match=message):
+        read_npz(with_header("(6,)"))
+    with pytest.raises(ValueError, match="needs 8796093022208"):  # 8 * 2**40
+        read_npz(with_header("(1099511627776,)"))
+    # Python's parser has no memory for it.
+    with pytest.raises(ValueError, match="x.npy has a damaged header"):
+        read_npz(with_header("(" + "-" * 9000 + "1,)"))
+
+
+def test_names_of_columns_in_any_script():
+    """NumPy writes them with version 3 of its headers."""
+    table = np.array([(1, 2.0)], dtype=[("\u4e00", "i4"), ("\u00e4", "f8")])
+    with pytest.warns(UserWarning, match="format 3.0"):
+        content = saved(arrays={"x": table})
+    found = read_npz(io.BytesIO(content))["x"]
+    assert found.dtype == table.dtype and found.tolist() == [(1, 2.0)]
+
+
 def test_files_of_other_kinds():
     single = io.BytesIO()
     np.save(single, ARRAYS["x"])
