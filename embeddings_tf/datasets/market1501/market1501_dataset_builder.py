@@ -10,6 +10,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
+from embeddings_tf.ops.reason_of_damage import reason_of_damage
+
 _ARCHIVE = "Market-1501-v15.09.15.zip"
 _FOLDER = "Market-1501-v15.09.15"
 # Identity, camera, sequence, frame and box: 0002_c1s1_000451_03.jpg
@@ -114,8 +116,8 @@ def _find_images(path):
                 members = sorted(set(archive.namelist()))
         except Exception as error:  # zipfile raises errors of many types
             raise ValueError(
-                f"{path} is not a complete zip archive ({error}); fetch it "
-                "again."
+                f"{path} is not a complete zip archive "
+                f"({reason_of_damage(error)}); fetch it again."
             ) from error
     splits = {"train": [], "test": [], "distractors": [], "query": []}
     split_of_folder = {
@@ -171,7 +173,7 @@ def _read_image(path, archive, member):
     except Exception as error:  # zipfile raises errors of many types
         raise ValueError(
             f"{path} has an image {member} that cannot be read "
-            f"({' '.join(str(error).split())}); fetch it again."
+            f"({reason_of_damage(error)}); fetch it again."
         ) from error
     if shape != _IMAGE_SHAPE:
         raise ValueError(

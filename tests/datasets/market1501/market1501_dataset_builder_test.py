@@ -1,3 +1,4 @@
+import errno
 import pathlib
 import re
 import tempfile
@@ -238,3 +239,16 @@ def test_truncated_or_altered_archive(folders):
     )
     with pytest.raises(ValueError, match=r"0002_c1\S+ that cannot be read"):
         load("market1501", "train")
+
+
+@pytest.mark.parametrize("method", ["namelist", "read"])
+def test_a_fault_of_the_machine_is_no_damage(folders, monkeypatch, method):
+    write_market1501(folders)
+    for fault in (OSError(errno.EIO, "Input/output error"), MemoryError()):
+
+        def fail(*args, error=fault):
+            raise error
+
+        monkeypatch.setattr(zipfile.ZipFile, method, fail)
+        with pytest.raises(type(fault)):
+            load("market1501", "train")
