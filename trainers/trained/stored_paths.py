@@ -1,5 +1,6 @@
 """Paths in files of embeddings: of the inputs, and of the model's run."""
 
+import errno
 import functools
 import json
 import os
@@ -232,8 +233,11 @@ def read_settings(path: pathlib.Path) -> dict:
         with open(path, "rb") as opened:
             file = np.load(opened, allow_pickle=False)
             found = json.loads(str(file["settings"]))
+    except MemoryError:
+        raise
     except Exception as error:  # NumPy and zipfile raise errors of many types
-        if getattr(error, "errno", None) is not None:
+        # As `reason_of_damage`, whose import would import TensorFlow.
+        if getattr(error, "errno", None) not in (None, errno.EINVAL):
             raise
         raise ValueError(f"{path} has no settings") from error
     if not isinstance(found, dict):

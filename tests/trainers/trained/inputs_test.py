@@ -1,6 +1,7 @@
 """Inputs of the commands that use a trained run."""
 
 import dataclasses
+import errno
 import os
 import pathlib
 import shutil
@@ -494,3 +495,26 @@ def test_settings_of_a_damaged_file(tmp_path):
     break_headers(path)
     with pytest.raises(ValueError, match="has no settings"):
         read_settings(path)
+
+
+def test_settings_of_a_file_with_a_damaged_offset(tmp_path):
+    path = tmp_path / "gallery.npz"
+    np.savez(path, settings=np.array("{}"))
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 64  # of the offset of the index, in the last 6 bytes
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="has no settings"):
+        read_settings(path)
+
+
+def test_settings_that_the_machine_cannot_read(tmp_path, monkeypatch):
+    path = tmp_path / "gallery.npz"
+    np.savez(path, settings=np.array("{}"))
+    for fault in (OSError(errno.EIO, "Input/output error"), MemoryError()):
+
+        def fail(*args, error=fault, **kwargs):
+            raise error
+
+        monkeypatch.setattr(np, "load", fail)
+        with pytest.raises(type(fault)):
+            read_settings(path)
