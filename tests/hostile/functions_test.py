@@ -89,6 +89,12 @@ WITHOUT_ENTRY = {
         "their arguments on, check them"
         for name in ("compute_metrics", "test_step", "train_step")
     },
+    **{
+        f"models.{model}.{name}_on_batch": "Keras makes the step of fit and "
+        "evaluate of them, which checks its arguments"
+        for model in ("BetaVAE", "EmbeddingModel")
+        for name in ("train", "test")
+    },
     "models.EmbeddingModel.embed_with_uncertainty": "predict_uncertainty "
     "calls it",
     "models.EmbeddingModel.fit": "the entry trains; Keras checks the rest",
