@@ -1,4 +1,4 @@
-"""Files of NumPy with a header that is no Python literal."""
+"""Files of NumPy with a header that is not a Python literal."""
 
 import pathlib
 import zipfile

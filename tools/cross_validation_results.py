@@ -64,7 +64,7 @@ MEASURES = {
     "explicitness": "explicitness",
     "single_dimension_auc": "single-dimension AUC",
 }
-# What chooses between methods in a search.
+# The number by which searches choose.
 SUM = "corrected_modularity_plus_explicitness"
 COMPARED = {**MEASURES, SUM: "corrected + explicitness"}
 

@@ -219,7 +219,7 @@ def _visible(folder):
                     continue
                 if os.path.isdir(target):
                     folders.append(entry.name)
-                # A missing file is named when it is read; a pipe is no file.
+                # A missing file is named when it is read; a pipe is not a file.
                 elif os.path.isfile(target) or not os.path.exists(target):
                     files.append(entry.name)
             elif entry.is_dir():

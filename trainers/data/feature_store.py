@@ -6,6 +6,7 @@ import uuid
 
 import numpy as np
 
+from embeddings_tf.ops.reason_of_damage import reason_of_damage
 from trainers.workdirs.json_files import write_atomically
 
 
@@ -78,10 +79,9 @@ class FeatureStore:
         )
         try:
             rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        except OSError:
-            raise
         except Exception as error:  # NumPy raises errors of many types
-            raise ValueError(f"{damaged} ({error})") from error
+            reason = reason_of_damage(error)
+            raise ValueError(f"{damaged} ({reason})") from error
         if rows.dtype != self._dtype or rows.ndim != 1:
             raise ValueError(f"{damaged} (it contains {rows.dtype})")
         self._files[path] = rows

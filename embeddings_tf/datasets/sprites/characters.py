@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from embeddings_tf.datasets.sprites import FACTORS
+from embeddings_tf.ops.reason_of_damage import reason_of_damage
 
 NUM_ANIMATIONS = 21
 FRAME_SHAPE = (60, 60, 3)
@@ -103,7 +104,8 @@ def read_splits(
     except Exception as error:
         raise ValueError(
             f"{path} is damaged or not sprites_splits.mat of the Sprites "
-            f"archive ({type(error).__name__}: {error}); unpack it again."
+            f"archive ({type(error).__name__}: {reason_of_damage(error)}); "
+            "unpack it again."
         ) from error
     every = np.sort(np.concatenate(list(splits.values())))
     if not np.array_equal(every, np.arange(num_characters)):

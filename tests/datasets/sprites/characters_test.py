@@ -138,3 +138,12 @@ def test_splits_without_a_part(tmp_path):
     scipy.io.savemat(path, {"trainidx": [[1, 2]], "validx": [[3]]})
     with pytest.raises(ValueError, match="KeyError: 'testidx'"):
         characters.read_splits(path, 6)
+
+
+def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
+    def load(*args, **kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr(scipy.io, "loadmat", load)
+    with pytest.raises(MemoryError):  # not "unpack it again"
+        characters.read_splits(tmp_path / "sprites_splits.mat", 6)

@@ -50,3 +50,14 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     store = FeatureStore(tmp_path / "file" / "store", 3)
     with pytest.raises(OSError, match="cannot write features to .*cache_dir"):
         store.add(KEYS, FEATURES)
+
+
+def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
+    FeatureStore(tmp_path, 3).add(KEYS, FEATURES)
+
+    def load(*args, **kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "load", load)
+    with pytest.raises(MemoryError):  # not "remove it"
+        FeatureStore(tmp_path, 3)
