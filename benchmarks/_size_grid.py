@@ -188,11 +188,7 @@ def table(result, rows, head, dims_of, text_of):
 
     def cell(case, what):
         row = by_case.get((case, what))
-        if not row:
-            return ""
-        if row["unit"] == "s" and row["median"] and row["low"]:
-            return speed_table.time_with_quartiles(row)
-        return speed_table.cell(row | {"aim": ""})
+        return speed_table.cell(row | {"aim": ""}) if row else ""
 
     for name, dims in dims_of.items():
         for dim in dims:

@@ -30,6 +30,7 @@ BENCHMARKS = (
 PAGE = ROOT / "docs" / "results" / "speed.md"
 BEGIN, END = "<!-- aims: begin -->", "<!-- aims: end -->"
 PEAK = "peak memory of "
+SPREAD = ("median", "low", "high")
 NOT_MEASURED = "Not measured yet."
 SHORT = "short of the aim"
 COLUMNS = (
@@ -114,36 +115,39 @@ def cell(row):
     if row["median"] is None:
         return row["note"].replace("|", "\\|")
     text = value(row["median"], row["unit"])
-    if row["unit"] in ("ratio", "share") and row["low"] is not None:
-        low, high = (value(row[end], row["unit"]) for end in ("low", "high"))
-        text += f" ({low} to {high})"
+    if row["low"] is not None:
+        text = _with_quartiles(row)
     if row["aim"]:
         text += f", aim: {row['aim']}"
     return text + (f"; {row['note']}" if row["note"] else "")
 
 
-def time_with_quartiles(row):
-    """Returns a time with its quartiles, in one unit."""
+def _with_quartiles(row):
+    """Returns the median and the quartiles, times in one unit."""
+    if row["unit"] != "s":
+        median, low, high = (value(row[name], row["unit"]) for name in SPREAD)
+        return f"{median} ({low} to {high})"
     size, name = _unit_of_time(row["median"])
-    median, low, high = (
-        f"{number:.3g}" if number < 1000 else f"{number:,.0f}"
-        for number in (row[end] / size for end in ("median", "low", "high"))
-    )
+    median, low, high = (_three_digits(row[each] / size) for each in SPREAD)
     return f"{median} {name} ({low} to {high})"
 
 
+def _three_digits(number):
+    return f"{number:,.0f}" if number >= 999.5 else f"{number:.3g}"
+
+
 def _unit_of_time(seconds):
-    for size, name in ((1, "s"), (1e-3, "ms")):
-        if seconds >= size:
+    for size, name in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= 0.9995 * size:
             return size, name
-    return 1e-6, "us"
+    return 1e-9, "ns"
 
 
 def value(number, unit):
     """Returns a number with a unit that suits its size."""
     if unit == "s":
         size, name = _unit_of_time(number)
-        return f"{number / size:.3g} {name}"
+        return f"{_three_digits(number / size)} {name}"
     if unit == "bytes":
         gib = number >= 2**30
         return f"{number / 2 ** (30 if gib else 20):.3g} {'GM'[not gib]}iB"

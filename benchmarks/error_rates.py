@@ -139,9 +139,10 @@ def stream(run, together):
         return
     last = rounds[-1]
     seconds = [one["seconds"] for one in rounds]
+    metrics = [one["metric_seconds"] for one in rounds]
     rows = [
         of_trial([s / last["trials"] for s in seconds], "of TrialHistogram"),
-        {"what": "metrics", "unit": "s", "median": last["metric_seconds"]},
+        {"what": "metrics", "unit": "s", **side_by_side.spread(metrics)},
         {"what": "bound of the EER", "unit": "", "median": last["bound"]},
         {"what": "bound of Cllr", "unit": "", "median": last["cllr_bound"]},
     ]
@@ -155,8 +156,8 @@ def stream(run, together):
 
 
 def of_trial(seconds, whose):
-    found = side_by_side.spread(1e9 * s for s in seconds)
-    return {"what": f"time of a trial {whose}", "unit": "ns", **found}
+    found = side_by_side.spread(seconds)
+    return {"what": f"time of a trial {whose}", "unit": "s", **found}
 
 
 def main(arguments=None) -> None:

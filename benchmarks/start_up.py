@@ -89,7 +89,7 @@ def nothing(name):
 
 
 def breakdown():
-    """Returns seconds by package, the largest first."""
+    """Returns the seconds of the modules of each package in one import."""
     program = PROGRAMS["embeddings_tf"]
     lines = interpreter("-X", "importtime", "-c", program).stderr
     found = collections.Counter()
@@ -97,7 +97,20 @@ def breakdown():
         match = re.match(r"import time:\s+(\d+) \|\s+\d+ \|\s+([\w]+)", line)
         if match:
             found[match[2]] += int(match[1]) / 1e6
-    return dict(found.most_common(LARGEST))
+    return found
+
+
+def largest_packages(imports):
+    """Returns rows of the packages with the largest seconds of one import."""
+    seconds = {
+        name: side_by_side.spread(one.get(name, 0.0) for one in imports)
+        for name in set().union(*imports)
+    }
+    largest = sorted(seconds, key=lambda name: -seconds[name]["median"])
+    return [
+        {"what": f"of {name}", "unit": "s", **seconds[name]}
+        for name in largest[:LARGEST]
+    ]
 
 
 @functools.lru_cache(1)
@@ -165,12 +178,10 @@ def main(arguments=None) -> None:
                     *(prepare_program, run_program, programs, 0),
                     most_rounds=rounds,
                 )
-                parts = together.call("breakdown", breakdown)
-                rows = [
-                    {"what": f"of {name}", "unit": "s", "median": seconds}
-                    for name, seconds in parts.items()
+                parts = [
+                    together.call("breakdown", breakdown) for _ in range(rounds)
                 ]
-                run.add(case, found, rows)
+                run.add(case, found, largest_packages(parts))
                 continue
             kinds = {kind: (case, kind) for kind in (FIRST, COMPILED, LATER)}
             run.add(case, together.compare(prepare, turn, kinds, 0))
