@@ -26,7 +26,7 @@ NUM_CLASSES, NUM_PER_CLASS, INSTANCES = 60, 5, 10
 SECONDS_A_TURN = 1.0
 BENCHMARK = Benchmark(
     "samplers",
-    minutes=6,
+    minutes=4,
     comparisons=(Comparison(OURS, PML),),
     packages=("pytorch-metric-learning", "torch"),
     note="Seconds of a batch.",

@@ -15,6 +15,7 @@ from benchmarks import _side_by_side as side_by_side
 from benchmarks import _size_grid as size_grid
 from benchmarks import _speed_plots as speed_plots
 from benchmarks import _speed_table as speed_table
+from benchmarks import start_up
 from benchmarks import scale
 from benchmarks import speed
 from benchmarks._benchmark import Benchmark
@@ -62,7 +63,11 @@ class TestTables:
         monkeypatch.setattr(aims, "SHORT", {})
         first, second = speed_table.table(self.rows()).splitlines()[2:]
         cells = [cell.strip() for cell in first.split("|")]
-        assert cells[2:5] == ["2 ms, 1 MiB", "8 ms", "1 ms"]
+        assert cells[2:5] == [
+            "2 ms (2 to 2), 1 MiB",
+            "8 ms (8 to 8)",
+            "1 ms (1 to 1)",
+        ]
         assert cells[5] == "0.5 (0.5 to 0.5), aim: at least 1"
         assert cells[6:8] == ["0.25 (0.25 to 0.25)", aims.NO_REASON]
         cells = [cell.strip() for cell in second.split("|")]
@@ -159,7 +164,8 @@ class TestRun:
         assert set(stored["cases"]) == {"a", "b"}
         assert stored["cases"]["b"] == {"ours": {"seconds": 5 * [2.0]}}
         assert (
-            "| b | measured |\n|---|---:|\n| ours | 2 s |" in page.read_text()
+            "| b | measured |\n|---|---:|\n| ours | 2 s (2 to 2) |"
+            in page.read_text()
         )
 
         # A case without time left keeps its earlier values.
@@ -245,14 +251,34 @@ def test_a_contender_that_would_cost_too_much_is_not_run():
     assert size_grid.too_costly(stopped, 1024) == stopped
 
 
-def test_times_of_a_grid_have_quartiles_in_the_unit_of_the_time():
-    row = {"unit": "s", "median": 0.0012, "low": 0.0009, "high": 0.00134}
-    found = speed_table.time_with_quartiles(row)
-    assert found == "1.2 ms (0.9 to 1.34)"
-    row = {"unit": "s", "median": 2.5, "low": 2.25, "high": 3.0}
-    assert speed_table.time_with_quartiles(row) == "2.5 s (2.25 to 3)"
-    row = {"unit": "s", "median": 5e-5, "low": 4e-5, "high": 2e-3}
-    assert speed_table.time_with_quartiles(row) == "50 us (40 to 2,000)"
+@pytest.mark.parametrize(
+    ("median", "low", "high", "expected"),
+    [
+        (0.0012, 0.0009, 0.00134, "1.2 ms (0.9 to 1.34)"),
+        (2.5, 2.25, 3.0, "2.5 s (2.25 to 3)"),
+        (5e-5, 4e-5, 2e-3, "50 us (40 to 2,000)"),
+        (1.16e-8, 1.14e-8, 1.17e-8, "11.6 ns (11.4 to 11.7)"),
+        # 999.6 ms in three digits are a second.
+        (0.9996, 0.9994, 1.0014, "1 s (0.999 to 1)"),
+        (0.0012, None, None, "1.2 ms"),
+    ],
+)
+def test_times_have_quartiles_in_the_unit_of_the_time(
+    median, low, high, expected
+):
+    row = {"unit": "s", "median": median, "low": low, "high": high}
+    assert speed_table.cell(row | {"aim": "", "note": ""}) == expected
+
+
+def test_imports_of_packages_have_quartiles_the_largest_first():
+    imports = [{"keras": 0.2, "numpy": 0.1 * n} for n in (1, 2, 3, 4, 5)]
+    numpy, keras = start_up.largest_packages([*imports[:4], {"numpy": 0.5}])
+    assert (keras["what"], keras["median"]) == ("of keras", 0.2)
+    # Of five numbers, the quartiles are the second and the fourth.
+    assert (numpy["what"], numpy["median"]) == ("of numpy", pytest.approx(0.3))
+    assert numpy["low"] == pytest.approx(0.2)
+    assert numpy["high"] == pytest.approx(0.4)
+    assert (keras["low"], keras["high"], keras["rounds"]) == (0.2, 0.2, 5)
 
 
 def test_limits_of_a_grid_are_no_failure():
