@@ -45,7 +45,7 @@ def figure(result, cost, dim):
 
     lines = points(result, cost)
     losses = list(dict.fromkeys(loss for loss, of, _ in lines if of == dim))
-    drawn = Figure((12, 3.2 * -(-len(losses) // 3)), layout="constrained")
+    drawn = Figure((12, 4.6 * -(-len(losses) // 3)), layout="constrained")
     panels = drawn.subplots(-(-len(losses) // 3), 3, squeeze=False)
     for panel, loss in zip(panels.flat, losses, strict=False):
         for (of_loss, of_dim, name), costs in lines.items():
@@ -60,7 +60,13 @@ def figure(result, cost, dim):
         panel.set_xticks(sizes, sizes)
         panel.minorticks_off()
         panel.set_ylabel(COSTS[cost])
-        panel.legend(fontsize="x-small")
+        # Below the panel, where it hides no line.
+        panel.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.18),
+            fontsize="small",
+            frameon=False,
+        )
     for panel in panels.flat[len(losses) :]:
         panel.remove()
     return drawn

@@ -32,14 +32,28 @@ def figures(found: dict[tuple[str, str], dict]) -> dict:
             rows, title = _of_shared_seeds(rows, title)
             for name, figure in _disentangling_figures(rows, title).items():
                 drawn[f"{dataset.replace('/', '_')}_{name}"] = figure
+    # The sweep has a figure of its own; one value of it stands for all.
+    sweep = num_dims_sweep.sweep(found)
+    swept = [
+        results["recipe"]
+        for number, results in sweep.items()
+        if number != num_dims_sweep.REFERENCE
+    ]
     for dataset, title in RETRIEVAL.items():
-        if rows := retrieved(found, dataset):
+        if rows := _without(swept, retrieved(found, dataset)):
             name = f"{dataset.replace('/', '_')}_recall"
             drawn[name] = recall_figure(rows, title)
-    sweep = num_dims_sweep.sweep(found)
     if len(sweep) > 1:
         drawn["omniglot_num_dims"] = num_dims_sweep.figure(sweep)
     return drawn
+
+
+def _without(recipes: list[str], rows: dict[str, dict]) -> dict[str, dict]:
+    return {
+        method: results
+        for method, results in rows.items()
+        if results["recipe"] not in recipes
+    }
 
 
 def _of_shared_seeds(rows: dict[str, dict], title: str) -> tuple[dict, str]:

@@ -195,7 +195,10 @@ def figure(found: dict[int, dict]):
         axes.axhline(
             baseline, color="black", linestyle="--", label="triplet, cosine"
         )
-    axes.set(xlabel="hidden layers", ylabel="equal error rate, %")
+    axes.set(
+        xlabel="hidden layers; bars: standard error over folds",
+        ylabel="equal error rate, %",
+    )
     axes.set_xticks(depths)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)

@@ -121,12 +121,24 @@ def searches(found: dict, recipes: list[str], dataset: str) -> dict[str, dict]:
 
 def run_of(found: dict, recipe: str, dataset: str) -> tuple[dict, list[str]]:
     """Returns config and folds of a winner, of its first seed."""
-    results = next(
+    results = _first_seed(found, recipe, dataset)
+    return _config(results), list(results.get("folds", ()))
+
+
+def checkpoint_batches(found: dict, recipe: str, dataset: str) -> list[int]:
+    """Returns the batches before the checkpoint of each run of `run_of`."""
+    results = _first_seed(found, recipe, dataset)
+    steps = _config(results)["steps_per_epoch"]
+    runs = results.get("folds") or results["runs"]
+    return [steps * run["training"]["best_epoch"] for run in runs.values()]
+
+
+def _first_seed(found: dict, recipe: str, dataset: str) -> dict:
+    return next(
         each
         for each in found.values()
         if (each["recipe"], each["dataset"]) == (recipe, dataset)
     )
-    return _config(results), list(results.get("folds", ()))
 
 
 def _search_of(results: dict) -> dict:

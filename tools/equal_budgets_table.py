@@ -17,6 +17,7 @@ from tools import search_table
 from tools import untrained_networks
 from tools import verification_results as of_pairs
 from tools import verification_table
+from tools.checkpoint_table import checkpoint_table
 from tools.equal_budgets_results import collect
 from tools.equal_budgets_results import load
 from tools.generated_text import NOT_RUN
@@ -44,6 +45,7 @@ def table(found: dict) -> str:
         parts += _searches(found, rows, dataset)
         parts += cross_validation_table.disentangling(rows)
         parts += _untrained(dataset, rows)
+        parts += _checkpoints(rows)
         parts += ["", _picture(dataset, "plane")]
     for dataset, title, rows in _retrieved(found):
         parts += ["", f"### {title}: recall of held-out classes, %", ""]
@@ -114,6 +116,22 @@ def _untrained(dataset: str, rows: dict[str, dict]) -> list[str]:
     ]
 
 
+def _checkpoints(rows: dict[str, dict]) -> list[str]:
+    """From which batches the checkpoints are, beside the F-statistic loss."""
+    if OURS not in rows:
+        return []
+    return [
+        "",
+        "#### After the last batch",
+        "",
+        "The checkpoint of a run has the largest sum on the validation "
+        "classes. The same networks on these classes, there and after the "
+        "last batch:",
+        "",
+        *checkpoint_table(rows, OURS),
+    ]
+
+
 def _retrieved(found: dict):
     results = of_folds.together(winners.of_evaluation(found, "retrieval"))
     for dataset, title in of_folds.RETRIEVAL.items():
@@ -132,15 +150,18 @@ def _searches(found: dict, rows: dict[str, dict], dataset: str) -> list[str]:
         f"`{first['objective']}` on fold 0; `{first['monitor']}` chose the "
         f"epoch of a trial. {first['batches']:,} batches for each winner.",
         "",
-        "| winner | of the search | values | trials |",
-        "|---|---:|---|---|",
+        "| winner | of the search | checkpoints after batches | values "
+        "| trials |",
+        "|---|---:|---|---|---|",
     ]
     commands = {}
     for recipe, search in searches.items():
         name = names[recipe]
         config, folds = winners.run_of(found, recipe, dataset)
+        batches = winners.checkpoint_batches(found, recipe, dataset)
         lines.append(
             f"| {name} | {search['objective_value']:.4f} | "
+            f"{', '.join(f'{batch:,}' for batch in batches)} | "
             f"{_values(search['values'], config)} | {_trials(recipe, search)} |"
         )
         commands[f"{name}, search"] = search_table.command(

@@ -22,6 +22,7 @@ ALONE = ("learned distance, no classifier", "learned distance")
 # Other scores of the same embeddings, and other methods.
 OWN_SCORES = {
     "its own cosine": trials.SCORES["cosine"],
+    "its cosine with AS-norm": trials.SCORES["cosine_as_norm"],
     "its PLDA": trials.SCORES["plda"],
     "its Euclidean distance": trials.SCORES["l2"],
 }

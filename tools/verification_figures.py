@@ -2,6 +2,7 @@
 
 import statistics
 
+from tools.verification_results import SCORES
 from tools.verification_results import TASKS
 from tools.verification_results import name_of_figure
 from tools.verification_results import rows
@@ -20,27 +21,48 @@ def figures(found: dict) -> dict:
 
 
 def error_figure(measured: dict, title: str):
-    """Plots the EER of the rows of one table."""
+    """Plots the EER of the rows of one table: a group of rows per method."""
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(8, 1.2 + 0.3 * len(measured)))
-    axes = figure.subplots()
     methods = list(dict.fromkeys(method for method, _ in measured))
-    for place, ((method, _), measures) in enumerate(measured.items()):
-        color = f"C{methods.index(method)}"
-        eer = [100 * found["equal_error_rate"] for found in measures.values()]
-        axes.plot(eer, [place] * len(eer), "o", color=color, alpha=0.35, ms=5)
-        mean = statistics.fmean(eer)
-        axes.vlines(mean, place - 0.35, place + 0.35, color=color, lw=3)
-    axes.set_yticks(
-        range(len(measured)),
-        [f"{method}; by {score}" for method, score in measured],
+    # A score has one colour in all figures.
+    colors = {s: f"C{number}" for number, s in enumerate(SCORES.values())}
+    scores = [s for s in colors if any(s == score for _, score in measured)]
+    figure = Figure(
+        figsize=(8, 1.8 + 0.14 * len(measured) + 0.16 * len(methods)),
+        layout="constrained",
     )
-    axes.set(xlabel="equal error rate, %")
-    figure.suptitle(title, fontsize="medium")
-    axes.invert_yaxis()
+    axes = figure.subplots()
+    ends, ticks = [0.0], []
+    for method in methods:
+        rows_of_method = [row for row in measured if row[0] == method]
+        for number, row in enumerate(rows_of_method):
+            place, color = ends[-1] + number, colors[row[1]]
+            eer = [
+                100 * each["equal_error_rate"]
+                for each in measured[row].values()
+            ]
+            axes.plot(
+                eer, [place] * len(eer), "o", color=color, alpha=0.3, ms=4
+            )
+            mean = statistics.fmean(eer)
+            axes.vlines(mean, place - 0.45, place + 0.45, color=color, lw=3)
+        ticks.append(ends[-1] + (len(rows_of_method) - 1) / 2)
+        ends.append(ends[-1] + len(rows_of_method) + 1)
+    axes.set_yticks(ticks, methods)
+    for end in ends[1:-1]:
+        axes.axhline(end - 1, color="0.9", lw=0.8)
+    axes.set_ylim(ends[-1] - 1.2, -0.8)
+    axes.set(xlabel="equal error rate, %; a point: a run, a bar: the mean")
     axes.set_xlim(left=0)
     axes.grid(axis="x", alpha=0.3)
-    figure.text(0.01, 0.01, "a point: a run; a line: the mean", fontsize=7)
-    figure.set_layout_engine("constrained")
+    handles = [
+        Line2D([], [], color=colors[score], lw=3, label=score)
+        for score in scores
+    ]
+    figure.legend(
+        handles=handles, title="scored by", ncols=3, loc="outside lower center"
+    )
+    figure.suptitle(title, fontsize="medium")
     return figure

@@ -51,6 +51,7 @@ SCORES = {
     "fused": "learned distance and cosine",
     "plda": "PLDA",
     "l2": "Euclidean distance",
+    "cosine_as_norm": "cosine, AS-norm",
 }
 DATASETS = {
     "an4": "AN4, speakers",

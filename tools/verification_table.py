@@ -212,12 +212,16 @@ def _chosen() -> list[tuple]:
     distance = SCORES["learned_distance"]
     chosen = [
         tuple((method, SCORES[score]) for method in BASELINES)
-        for score in ("cosine", "plda")
+        for score in ("cosine", "cosine_as_norm", "plda")
     ]
     chosen += [
         ((method, distance), (method, SCORES[score]))
         for method in (METHODS["triplet_classifier"], *BOTH)
-        for score in ("cosine", "plda", "l2")
+        for score in ("cosine", "cosine_as_norm", "plda", "l2")
+    ]
+    chosen += [
+        ((method, SCORES["plda"]), (method, SCORES["cosine_as_norm"]))
+        for method in BOTH
     ]
     anew, before = (
         METHODS[f"unseen_digits_{name}"]

@@ -75,8 +75,14 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
     assert "12 trials each over `disentangling`, 600 batches a trial" in text
     config = json.loads((ours / "config.json").read_text())["config"]
     num_dims, dim = config["loss"]["num_dims"], config["encoder"]["dim"]
+    folds = json.loads((ours / "results.json").read_text())["folds"]
+    batches = ", ".join(
+        f"{run['training']['best_epoch'] * config['steps_per_epoch']:,}"
+        for run in folds.values()
+    )
     assert (
-        "| F-statistic | 0.7500 | optimizer.learning_rate 0.00123, "
+        f"| F-statistic | 0.7500 | {batches} | "
+        "optimizer.learning_rate 0.00123, "
         f"share_of_dims 0.1, num_dims {num_dims} of {dim} | not kept |" in text
     )
     assert (
@@ -91,7 +97,6 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
         "--batches 6000 --folds 1 2 3 4 --workdir "
         "runs/winner_sprites_f_statistic\n" in text
     )
-    folds = json.loads((ours / "results.json").read_text())["folds"]
     modularity = [
         numbers_by_name(run["evaluation"])["test.modularity"]
         for run in folds.values()

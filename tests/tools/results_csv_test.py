@@ -13,6 +13,7 @@ from tools import cross_validation_results
 from tools import n_digit_grid
 from tools import readme_results
 from tools import results_csv
+from tools import verification_results
 from tools.generated_text import read_between
 
 
@@ -155,6 +156,25 @@ def test_the_readme_has_the_results_of_the_file(lines):
         and "stochastic" in row["recipe"]
     ]
     assert float(shown) == round(100 * statistics.fmean(accuracies), 1)
+
+
+@pytest.mark.parametrize("data", readme_results.VERIFIED)
+def test_the_rival_of_the_distance_has_its_best_score(data):
+    dataset, _, rival = readme_results.VERIFIED[data]
+    every = verification_results.load()
+    errors = {
+        score: statistics.fmean(
+            run["equal_error_rate"] for run in measures.values()
+        )
+        for (method, score), measures in verification_results.rows(
+            every, dataset, verification_results.FOLDS
+        ).items()
+        if method == rival and score in ("cosine", "cosine, AS-norm", "PLDA")
+    }
+    best = min(errors, key=errors.get)
+    text = readme_results.PAGE.read_text(encoding="utf-8")
+    (line,) = [each for each in text.splitlines() if data in each]
+    assert f" {100 * errors[best]:.1f} %, our triplet loss by {best}," in line
 
 
 def test_arguments_of_an_own_objective_tell_runs_apart():

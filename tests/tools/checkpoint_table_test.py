@@ -1,0 +1,68 @@
+"""Validation numbers at the checkpoint and after the last batch."""
+
+import pytest
+from scipy import stats
+
+from tools.checkpoint_table import checkpoint_table
+
+FOLDS = {"num_folds": 5, "fold": 0}
+
+
+def results(best_epochs, modularity, **numbers):
+    """Results of folds whose histories have the same numbers by epoch."""
+    series = {"val_modularity": modularity, **numbers}
+    folds = {}
+    for fold, best in enumerate(best_epochs, start=1):
+        # Every fold has .01 more than the one before.
+        history = [
+            {
+                name: values[epoch] + 0.01 * fold
+                for name, values in series.items()
+            }
+            for epoch in range(len(modularity))
+        ]
+        training = {"best_epoch": best, "history": history}
+        folds[str(fold)] = [{"training": training}]
+    config = {"dataset": "omniglot", "folds": FOLDS}
+    return {"folds": folds, "config": config}
+
+
+def test_epochs_count_from_one_and_the_last_is_the_end():
+    # Checkpoints of epochs 1 and 2 of 3: .5 + .01 and .7 + .02, mean .615;
+    # the end: .6 + .01 and .6 + .02, mean .615, too.
+    found = {"ours": results([1, 2], [0.5, 0.7, 0.6])}
+    assert checkpoint_table(found, "ours") == [
+        "| method | modularity | after the last batch | ours minus it |",
+        "|---|---:|---:|---:|",
+        "| ours | 0.615 | 0.615 |  |",
+    ]
+
+
+def test_the_last_batches_are_compared():
+    ours = results([1, 1], [0.9, 0.8])
+    rival = results([1, 1], [0.95, 0.6])
+    rival["folds"]["2"][0]["training"]["history"][-1]["val_modularity"] = 0.5
+    line = checkpoint_table({"ours": ours, "rival": rival}, "ours")[-1]
+    # Differences .81 - .61 and .82 - .5: mean .26, standard error .06.
+    plain = stats.ttest_rel([0.81, 0.82], [0.61, 0.5]).pvalue
+    assert line.startswith(
+        f"| rival | 0.965 | 0.555 | +0.260 ± 0.060 ({plain:.3f}".replace(
+            "(0.", "(."
+        )
+    )
+
+
+def test_numbers_that_a_run_lacks_are_left_out():
+    whole = results([1], [0.9], val_explicitness=[0.8])
+    older = results([1], [0.7])
+    head = checkpoint_table({"ours": whole, "older": older}, "ours")[0]
+    assert "explicitness" not in head
+    head = checkpoint_table({"ours": whole}, "ours")[0]
+    assert "explicitness" in head
+
+
+def test_a_method_has_one_seed():
+    two = results([1], [0.9])
+    two["folds"]["1"] *= 2
+    with pytest.raises(ValueError, match="values to unpack"):
+        checkpoint_table({"ours": two}, "ours")
