@@ -15,9 +15,9 @@ from benchmarks import _side_by_side as side_by_side
 from benchmarks import _size_grid as size_grid
 from benchmarks import _speed_plots as speed_plots
 from benchmarks import _speed_table as speed_table
-from benchmarks import start_up
 from benchmarks import scale
 from benchmarks import speed
+from benchmarks import start_up
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from benchmarks._worker import Stopped
