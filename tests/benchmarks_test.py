@@ -24,6 +24,7 @@ from benchmarks import prototype_choices
 from benchmarks import serving_load
 from embeddings_tf import losses
 from tests.datasets.image_folders import write_classes
+from tests.read_between import read_between
 from tools import cross_validation_results
 from tools import cross_validation_table
 from tools import distance_depth_table as distance_depth
@@ -34,7 +35,6 @@ from tools import scoring_table
 from tools import search_table
 from tools import verification_table
 from tools.generated_text import arguments
-from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 

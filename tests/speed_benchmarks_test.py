@@ -22,7 +22,7 @@ from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from benchmarks._worker import Stopped
 from embeddings_tf.ops import f_statistic
-from tools.generated_text import read_between
+from tests.read_between import read_between
 
 MADE = {
     "load_average_before": 0.5,

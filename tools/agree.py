@@ -23,6 +23,8 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
+from tools.run_files import run_config
+from tools.run_files import run_results
 from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.workdir import PLACE_FIELDS
 from trainers.workdirs.workdir import resolved
@@ -114,9 +116,9 @@ def runs_of(workdir: pathlib.Path) -> Iterator[tuple[str, str, dict]]:
         results = folder / "results.json"
         if not results.is_file():
             continue
-        found = json.loads(results.read_text())
+        found = run_results(folder)
         if "evaluation" in found:
-            config = json.loads((folder / "config.json").read_text())["config"]
+            config = run_config(folder)
             yield str(folder), key(found["recipe"], config), found["evaluation"]
 
 

@@ -1,6 +1,5 @@
 """Collects and loads results of cross-validations in the repository."""
 
-import json
 import pathlib
 import shutil
 
@@ -12,6 +11,8 @@ from tools.keep_result import refuse_winner
 from tools.one_config import require_one_config
 from tools.paired_difference import means_of_shared_seeds
 from tools.rerun_command import rerun_command
+from tools.run_files import run_config
+from tools.run_files import run_results
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
 RESULTS = ROOT / "benchmarks" / "results" / "cross_validation"
@@ -71,9 +72,9 @@ COMPARED = {**MEASURES, SUM: "corrected + explicitness"}
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies the numbers of a cross-validation into the repository."""
-    results = json.loads((workdir / "results.json").read_text())
+    results = run_results(workdir)
     refuse_winner(workdir, results)
-    config = json.loads((workdir / "config.json").read_text())["config"]
+    config = run_config(workdir)
     for run in results["folds"].values():
         drop_pictures(run)
     kept = {

@@ -21,6 +21,8 @@ from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.run_files import run_config
+from tools.run_files import run_results
 from tools.verification_results import RESULTS as VERIFICATION
 from trainers.measures.standard_error import standard_error
 
@@ -35,8 +37,8 @@ OWN = 3
 
 def collect(folder: pathlib.Path, replace: bool = False) -> None:
     """Copies the numbers of a cross-validation into the repository."""
-    results = json.loads((folder / "results.json").read_text())
-    config = json.loads((folder / "config.json").read_text())["config"]
+    results = run_results(folder)
+    config = run_config(folder)
     depth = depth_of(config)
     name = f"depth_{depth}" if depth else "triplet"
     keep_result(

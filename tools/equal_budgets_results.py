@@ -1,6 +1,5 @@
 """Collects and loads the winners of searches with equal budgets."""
 
-import json
 import pathlib
 
 from tools import cross_validation_results as of_folds
@@ -8,6 +7,8 @@ from tools import verification_results as of_pairs
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from tools.run_files import run_config
+from tools.run_files import run_results
 from tuning.winner import of_trials
 
 RESULTS = ROOT / "benchmarks" / "results" / "equal_budgets"
@@ -26,8 +27,8 @@ DISENTANGLING = of_folds.METHODS | {"sprites_beta_vae": "beta-VAE, searched"}
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies the numbers of `tuning.winner` into the repository."""
-    results = json.loads((workdir / "results.json").read_text())
-    config = json.loads((workdir / "config.json").read_text())["config"]
+    results = run_results(workdir)
+    config = run_config(workdir)
     if "search" not in results:
         raise ValueError(
             f"{workdir} does not contain the winner of a search: results.json "

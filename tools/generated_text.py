@@ -42,10 +42,12 @@ def arguments(about: str) -> argparse.Namespace:
     return found
 
 
-def collect_folders(about: str, collect) -> None:
+def collect_folders(about: str, collect: Callable | str) -> None:
     """Calls `collect(folder, replace)` for each folder of the command line."""
     found = arguments(about)
     for folder in found.folders:
+        if isinstance(collect, str):
+            raise SystemExit(f"error: received the folder {folder}; {collect}")
         try:
             collect(folder, found.replace)
         except ValueError as error:
@@ -54,7 +56,7 @@ def collect_folders(about: str, collect) -> None:
 
 def remake_page(
     about: str,
-    collect: Callable,
+    collect: Callable | str,
     load: Callable,
     page: pathlib.Path,
     marks: tuple[str, str],
@@ -65,7 +67,8 @@ def remake_page(
 
     Args:
         about: One line about the script, for `--help`.
-        collect: Function that copies the numbers of a given folder.
+        collect: Function that copies the numbers of a given folder; text: the
+            script takes no folders, and what to run instead.
         load: Function that returns all kept results.
         page: The page that contains the table between the two `marks`.
         table: Function from the results to the text of the table.
@@ -87,12 +90,6 @@ def remake_page(
             viz.save_figure(figure, FIGURES / f"{name}.png")
         written.append(FIGURES)
     print("wrote", " and ".join(str(p.relative_to(ROOT)) for p in written))
-
-
-def read_between(page: pathlib.Path, begin: str, end: str) -> str:
-    """Returns the text between the marks, without outer line breaks."""
-    _, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    return rest.partition(end)[0].strip("\n")
 
 
 def write_between(page: pathlib.Path, begin: str, end: str, text: str) -> None:

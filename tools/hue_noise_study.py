@@ -9,7 +9,6 @@ hue. It writes the numbers to `benchmarks/results/hue_noise`, and the table of
 `docs/results/prototypes.md`.
 """
 
-import json
 import pathlib
 
 from benchmarks import _hue_noise_90
@@ -24,6 +23,8 @@ from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.run_files import run_recipe_and_config
+from tools.run_files import run_results
 
 RESULTS = ROOT / "benchmarks" / "results" / "hue_noise"
 BEGIN, END = "<!-- hue noise: begin -->", "<!-- hue noise: end -->"
@@ -39,8 +40,8 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Measures a run, and writes its result file."""
     from trainers.workdirs.provenance import provenance
 
-    config = json.loads((workdir / "config.json").read_text())
-    results = json.loads((workdir / "results.json").read_text())
+    config = run_recipe_and_config(workdir)
+    results = run_results(workdir)
     largest = LARGEST[config["config"]["dataset"]]
     kept = {
         "recipe": config["recipe"],

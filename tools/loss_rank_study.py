@@ -10,7 +10,6 @@ the head, with the damage to `benchmarks/results/loss_ranks`, also whether both
 tell wrong nearest neighbours, and the table of `docs/results/uncertainty.md`.
 """
 
-import json
 import pathlib
 
 import numpy as np
@@ -19,6 +18,7 @@ from tools.damage_figure import LABELS
 from tools.generated_text import NOT_RUN
 from tools.generated_text import remake_page
 from tools.keep_result import kept_results
+from tools.run_files import run_results
 from tools.uncertainty_study import keep_study
 from tools.uncertainty_study import origins
 from tools.uncertainty_table import LOSSES as RESULTS
@@ -59,7 +59,7 @@ def measure(workdir: pathlib.Path) -> dict[str, dict]:
     from trainers.measures.rank_correlation import rank_correlation
     from trainers.trained import open_trained
 
-    results = json.loads((workdir / "results.json").read_text())
+    results = run_results(workdir)
     of_head = results["evaluation"][SPLIT]
     trained = open_trained(str(workdir))
     model, wanted = trained.model, trained.run.evaluation

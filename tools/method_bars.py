@@ -134,14 +134,8 @@ def _name(panel: str) -> str:
 
 
 def main() -> None:
-    remake_page(__doc__, _nothing, load, PAGE, (BEGIN, END), text, figures)
-
-
-def _nothing(folder, replace) -> None:
-    raise ValueError(
-        f"received the folder {folder}; collect it with tools.n_digit_table "
-        "or tools.omniglot_table"
-    )
+    collect = "collect it with tools.n_digit_table or tools.omniglot_table"
+    remake_page(__doc__, collect, load, PAGE, (BEGIN, END), text, figures)
 
 
 if __name__ == "__main__":

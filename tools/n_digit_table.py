@@ -6,7 +6,6 @@ A FOLDER is a workdir. The script first copies its numbers to
 `benchmarks/results/n_digit`. It then makes the tables from these files only.
 """
 
-import json
 import pathlib
 import statistics
 
@@ -22,6 +21,8 @@ from tools.n_digit_grid import CELLS
 from tools.n_digit_grid import PUBLISHED
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.run_files import run_config
+from tools.run_files import run_results
 from tools.sampler_series import series_of
 from trainers.config import load_recipe
 from trainers.workdirs.overrides import overrides
@@ -51,8 +52,8 @@ def collect(
     folder: pathlib.Path = RESULTS,
 ) -> None:
     """Copies a run's numbers into a folder of the repository."""
-    results = json.loads((workdir / "results.json").read_text())
-    config = json.loads((workdir / "config.json").read_text())["config"]
+    results = run_results(workdir)
+    config = run_config(workdir)
     optimizer = config["optimizer"]
     results |= {"optimizer": optimizer, "config": config}
     rate = optimizer["learning_rate"]["initial_learning_rate"]

@@ -9,7 +9,6 @@ what the run changed, its splits and its unknown inputs, so one run can have
 several evaluations. It then makes the table from these files only.
 """
 
-import json
 import pathlib
 import shlex
 
@@ -22,6 +21,8 @@ from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.run_files import run_config
+from tools.run_files import run_results
 from tools.uncertainty_table import SAID
 from trainers.measures.unknown_scores import auroc_text
 from trainers.workdirs.overrides import overrides
@@ -56,8 +57,8 @@ NAMED = (
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies a run's numbers into the repository."""
-    results = json.loads((workdir / "results.json").read_text())
-    config = json.loads((workdir / "config.json").read_text())["config"]
+    results = run_results(workdir)
+    config = run_config(workdir)
     if SECTION not in results:
         raise ValueError(
             f"{workdir}/results.json must have the section {SECTION!r}; "

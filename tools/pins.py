@@ -33,6 +33,8 @@ import sys
 import tempfile
 import time
 
+from tools.run_files import run_results
+
 ROOT = pathlib.Path(__file__).parents[1]
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-5, 1e-6
 # Timings, and fields that describe how a number was made.
@@ -133,7 +135,7 @@ def cross_validation(name: str, folder: pathlib.Path) -> dict[str, float]:
 
 def results(workdir: pathlib.Path) -> dict[str, float]:
     """Returns all numbers that a run has written."""
-    found = json.loads((workdir / "results.json").read_text())
+    found = run_results(workdir)
     return numbers(found, f"{workdir.name}.")
 
 

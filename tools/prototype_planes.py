@@ -10,7 +10,6 @@ copies the plane of numbers that the evaluation drew. The text in
 `docs/results/prototypes.md` says which run a picture comes from.
 """
 
-import json
 import pathlib
 import shutil
 
@@ -20,6 +19,8 @@ from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import rerun_command
+from tools.run_files import run_config
+from tools.run_files import run_results
 
 PAGE = ROOT / "docs" / "results" / "prototypes.md"
 BEGIN, END = "<!-- planes: begin -->", "<!-- planes: end -->"
@@ -39,8 +40,8 @@ MOST, APART = 400, 0.035
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Draws the plane of a run, and keeps where it comes from."""
-    results = json.loads((workdir / "results.json").read_text())
-    config = json.loads((workdir / "config.json").read_text())["config"]
+    results = run_results(workdir)
+    config = run_config(workdir)
     name = PLANE_OF.get(config["dataset"])
     if name is None or config["encoder"]["dim"] != 2:
         raise ValueError(

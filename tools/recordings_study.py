@@ -22,6 +22,7 @@ from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import write_between
+from tools.run_files import run_results
 
 RESULT = ROOT / "benchmarks" / "results" / "recordings.json"
 PAGE = ROOT / "docs" / "goals.md"
@@ -75,7 +76,7 @@ def answers(
 
 def evaluation_of(workdir: pathlib.Path) -> dict:
     """Returns the numbers of a run that the table has."""
-    found = json.loads((workdir / "results.json").read_text())
+    found = run_results(workdir)
     test = found["evaluation"]["test"]
     kept = {
         name: row["equal_error_rate"]

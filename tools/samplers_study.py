@@ -12,7 +12,6 @@ sampler has two curves: from the default variance of the encoder, and from
 tables and figures are made from there.
 """
 
-import json
 import pathlib
 import statistics
 from typing import NamedTuple
@@ -31,6 +30,7 @@ from tools.paired_episodes import NOTES
 from tools.paired_episodes import paired_runs
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.run_files import run_results
 from tools.sampler_series import CHARACTERS
 from tools.sampler_series import EPISODES
 from tools.sampler_series import NUMBERS
@@ -295,7 +295,7 @@ def figures(found: dict[str, dict]) -> dict:
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies a run's numbers into the folder of its data set."""
-    recipe = json.loads((workdir / "results.json").read_text())["recipe"]
+    recipe = run_results(workdir)["recipe"]
     folders = {part.recipe: part.folder for part in PARTS}
     if recipe not in folders:
         raise ValueError(

@@ -7,7 +7,6 @@ A FOLDER is a workdir of `tuning.search`. The script first copies its numbers to
 tables in `docs/tuning.md` from these files only.
 """
 
-import json
 import pathlib
 import re
 import shlex
@@ -18,6 +17,7 @@ from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import results_by_name
+from tools.run_files import run_results
 from trainers.config import load_recipe
 
 RESULTS = ROOT / "benchmarks" / "results" / "searches"
@@ -28,7 +28,7 @@ NUM_SHOWN = 10
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies the numbers of a search, and its winner, to the repository."""
-    results = json.loads((workdir / "results.json").read_text())
+    results = run_results(workdir)
     name = name_of(results)
     keep_result(RESULTS / f"{name}.json", results, replace=replace)
     shutil.copyfile(workdir / "best.py", RESULTS / f"{name}_best.py")

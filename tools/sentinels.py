@@ -16,6 +16,8 @@ from tools import agree
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
 from tools.rerun_command import rerun_command
+from tools.run_files import run_recipe_and_config
+from tools.run_files import run_results
 from trainers.workdirs.json_files import write_json
 from trainers.workdirs.workdir import resolved
 
@@ -45,9 +47,9 @@ def sentinel(
     Raises:
         ValueError: If the code of the rerun had changes, or was not a checkout.
     """
-    found = json.loads((folder / "config.json").read_text())
+    found = run_recipe_and_config(folder)
     config = resolved(found["config"])
-    training = json.loads((folder / "results.json").read_text())["training"]
+    training = run_results(folder)["training"]
     commit = training["commit"]
     if not _is_hash(commit):
         raise ValueError(

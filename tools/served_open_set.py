@@ -30,6 +30,7 @@ from tools.generated_text import write_between
 from tools.keep_result import keep_result
 from tools.keep_result import results_by_name
 from tools.open_set_tables import tables
+from tools.run_files import run_config
 
 RESULTS = ROOT / "benchmarks" / "results" / "open_set"
 PAGE = ROOT / "docs" / "serving.md"
@@ -137,7 +138,6 @@ def study(folder: pathlib.Path) -> dict:
     from trainers.data.data import Data
     from trainers.measures.embed import embed
     from trainers.training.checkpoint import load_best
-    from trainers.workdirs.json_files import read_json
     from trainers.workdirs.provenance import provenance
     from trainers.workdirs.workdir import run_of_workdir
 
@@ -173,7 +173,7 @@ def study(folder: pathlib.Path) -> dict:
         print(f"Division {division + 1} of {NUM_DIVISIONS}.", flush=True)
     return {
         "recipe": recipe,
-        "config": read_json(folder / "config.json", "train again")["config"],
+        "config": run_config(folder),
         "method": run.method.name,
         "score": score,
         "trained_steps": trained_steps(folder),

@@ -255,14 +255,10 @@ def figures(found: dict[str, dict]) -> dict:
     return {"trust_promises": figure}
 
 
-def _collect(folder, replace) -> None:
-    raise ValueError("it takes no folders; run tools.trust_study first")
-
-
 if __name__ == "__main__":
     remake_page(
         __doc__.partition("\n")[0],
-        _collect,
+        "run tools.trust_study instead, which measures all runs",
         load,
         PAGE,
         MARKS,

@@ -1,6 +1,5 @@
 """Result files of studies of runs with an uncertainty, and their origins."""
 
-import json
 import pathlib
 
 from tools.generated_text import commits
@@ -8,6 +7,7 @@ from tools.generated_text import hardware
 from tools.keep_result import keep_result
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.run_files import run_results
 from tools.uncertainty_table import name_of
 from tools.uncertainty_table import run_of
 
@@ -18,7 +18,7 @@ def keep_study(
     """Writes what a study measured of a run into a file of a folder."""
     from trainers.workdirs.provenance import provenance
 
-    results = json.loads((workdir / "results.json").read_text())
+    results = run_results(workdir)
     results |= run_of(workdir)
     kept = {name: results[name] for name in ("recipe", "seed", "config")}
     kept |= {

@@ -17,6 +17,8 @@ from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
+from tools.run_files import run_recipe_and_config
+from tools.run_files import run_results
 from trainers.config import load_recipe
 from trainers.measures.rank_correlation import rank_correlation
 from trainers.recipes.uncertainty import RECIPES
@@ -79,7 +81,7 @@ HEAD = (
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies a run's numbers into the repository."""
-    results = json.loads((workdir / "results.json").read_text())
+    results = run_results(workdir)
     results |= run_of(workdir)
     # The evaluation may have had other settings than the training.
     settings = results["evaluation"]["settings"]
@@ -97,7 +99,7 @@ def run_of(workdir: pathlib.Path) -> dict:
     Raises:
         ValueError: If the run started from a file.
     """
-    found = json.loads((workdir / "config.json").read_text())
+    found = run_recipe_and_config(workdir)
     config = found["config"]
     kind, is_folder, folder = config["dataset"].partition(":")
     if is_folder:

@@ -1,7 +1,6 @@
 """Collects and loads results of verification runs in the repository."""
 
 import collections
-import json
 import pathlib
 import shutil
 import statistics
@@ -13,6 +12,8 @@ from tools.keep_result import kept_results
 from tools.keep_result import refuse_winner
 from tools.one_config import require_one_config
 from tools.paired_difference import means_of_shared_seeds
+from tools.run_files import run_config
+from tools.run_files import run_results
 from tools.uncertainty_table import run_of
 from trainers.config import load_recipe
 from trainers.recipes import every_recipe
@@ -81,16 +82,16 @@ DRAWN = {
 def collect(folder: pathlib.Path, replace: bool = False) -> None:
     """Copies the numbers of a recipe's runs into the repository."""
     if (folder / "results.json").is_file():
-        results = json.loads((folder / "results.json").read_text())
+        results = run_results(folder)
         refuse_winner(folder, results)
     runs, recipes = {}, set()
     for workdir in sorted(folder.iterdir()):
         if not (workdir / "results.json").is_file():
             continue
-        results = json.loads((workdir / "results.json").read_text())
+        results = run_results(workdir)
         if "evaluation" not in results:
             continue
-        config = json.loads((workdir / "config.json").read_text())["config"]
+        config = run_config(workdir)
         runs[workdir.name] = kept_run(results, config)
         if config.get("initial_weights"):
             started = run_of(workdir)

@@ -5,10 +5,10 @@ import math
 
 import pytest
 
+from tests.read_between import read_between
 from tools import agree
 from tools import n_digit_table
 from tools import sentinels
-from tools.generated_text import read_between
 
 RECIPE = "sprites_triplet"
 PATH = (

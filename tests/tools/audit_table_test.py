@@ -2,9 +2,9 @@
 
 import re
 
+from tests.read_between import read_between
 from tools import audit_table
 from tools import reproduced_verdicts
-from tools.generated_text import read_between
 from trainers.recipes import every_recipe
 
 

@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
+from tests.read_between import read_between
 from tools import bare_wheel
-from tools.generated_text import read_between
 from trainers import console
 
 

@@ -5,9 +5,9 @@ import shlex
 import numpy as np
 import pytest
 
+from tests.read_between import read_between
 from tools import comparison_table
 from tools.generated_text import FIGURES
-from tools.generated_text import read_between
 from trainers import command_line
 from trainers import compare
 from trainers.goals import goals

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
+from tests.read_between import read_between
 from tools import cross_validation_results
 from tools import equal_budgets_results
 from tools import equal_budgets_table
 from tools import search_table
 from tools import verification_results
-from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.workdir import recipe_fields

@@ -6,9 +6,9 @@ import numpy as np
 
 from benchmarks import _hue_noise_90
 from embeddings_tf.datasets import load
+from tests.read_between import read_between
 from tools import hue_noise_study as study
 from tools.generated_text import NOT_RUN
-from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 

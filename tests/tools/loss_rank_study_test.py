@@ -5,9 +5,9 @@ import types
 
 import numpy as np
 
+from tests.read_between import read_between
 from tools import loss_rank_study as study
 from tools.generated_text import NOT_RUN
-from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 

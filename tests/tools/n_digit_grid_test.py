@@ -6,10 +6,10 @@ import statistics
 
 import pytest
 
+from tests.read_between import read_between
 from tools import n_digit_grid as grid
 from tools import n_digit_table
 from tools.generated_text import NOT_RUN
-from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 

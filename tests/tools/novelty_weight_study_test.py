@@ -2,9 +2,9 @@
 
 import pathlib
 
+from tests.read_between import read_between
 from tools import novelty_weight_study as study
 from tools.generated_text import NOT_RUN
-from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 

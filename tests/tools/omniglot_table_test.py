@@ -4,8 +4,8 @@ import statistics
 
 import pytest
 
+from tests.read_between import read_between
 from tools import omniglot_table
-from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 

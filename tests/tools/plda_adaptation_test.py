@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tests.read_between import read_between
 from tools import plda_adaptation
-from tools.generated_text import read_between
 from tools.paired_difference import as_cell
 from tools.paired_difference import paired_difference
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.read_between import read_between
 from tests.tools.prototype_figures_test import colour_run
 from tests.tools.prototype_figures_test import study_run
 from tools import claims
@@ -19,7 +20,6 @@ from tools import prototype_planes
 from tools import sampler_series
 from tools import samplers_study
 from tools.generated_text import NOT_RUN
-from tools.generated_text import read_between
 from tools.paired_difference import of_differences
 from tools.reproduced_verdicts import NOT_IN_PAPER
 

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.read_between import read_between
 from tools import colour_orientation_table
 from tools import method_bars
 from tools import n_digit_grid
@@ -13,7 +14,6 @@ from tools import prototype_planes
 from tools import sampler_series
 from tools import samplers_study
 from tools.generated_text import NOT_RUN
-from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 

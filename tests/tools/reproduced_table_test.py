@@ -6,10 +6,10 @@ import statistics
 
 import pytest
 
+from tests.read_between import read_between
 from tools import reproduced_learned_distance
 from tools import reproduced_table
 from tools import reproduced_verdicts
-from tools.generated_text import read_between
 from tools.paired_difference import PairedDifference
 
 

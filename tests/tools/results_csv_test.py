@@ -8,13 +8,13 @@ from unittest import mock
 
 import pytest
 
+from tests.read_between import read_between
 from tests.tools.prototype_claims_test import unknown_run
 from tools import cross_validation_results
 from tools import n_digit_grid
 from tools import readme_results
 from tools import results_csv
 from tools import verification_results
-from tools.generated_text import read_between
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from tests.read_between import read_between
 from tools import served_open_set
 from tools.foreign_inputs import foreign_inputs
-from tools.generated_text import read_between
 from tools.keep_result import results_by_name
 from tools.open_set_tables import AT
 from tools.open_set_tables import tables

@@ -1,5 +1,5 @@
+from tests.read_between import read_between
 from tools import trust_table
-from tools.generated_text import read_between
 
 
 def test_the_page_has_the_tables_of_the_results():

@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks import head_cost
 from benchmarks._side_by_side import load
+from tests.read_between import read_between
 from tools import damage_figure
 from tools import uncertainty_table
-from tools.generated_text import read_between
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.read_between import read_between
 from tools import wrong_neighbours_study as study
-from tools.generated_text import read_between
 
 
 def test_the_page_has_the_table_of_the_result_files():
