@@ -7,10 +7,12 @@ import statistics
 import pytest
 
 from tests.read_between import read_between
+from tools import reproduced_f_statistic
 from tools import reproduced_learned_distance
 from tools import reproduced_table
 from tools import reproduced_verdicts
 from tools.paired_difference import PairedDifference
+from tools.reproduced_f_statistic import f_statistic_rows
 
 
 def test_the_page_has_the_tables_of_the_result_files():
@@ -86,7 +88,7 @@ def row(rows, start):
 def test_equal_budgets_are_shown_and_decide():
     """The winners of two methods: ours is lower by .1 in every fold."""
     found = reproduced_table.folds.load()
-    every = reproduced_table.EVERY
+    every = reproduced_f_statistic.EVERY
     names = "sprites_f_statistic", "sprites_triplet"
     searched = {(name, every): found[name, every] for name in names}
     searched = copy.deepcopy(searched)
@@ -95,12 +97,10 @@ def test_equal_budgets_are_shown_and_decide():
             shift = number / 500 if name == names[0] else 0.0
             for run in runs:
                 run["evaluation"]["test"]["modularity"] = modularity + shift
-    without = row(reproduced_table.f_statistic_rows(found, {}), "Figure 3")
+    without = row(f_statistic_rows(found, {}), "Figure 3")
     assert without[2].endswith(". Equal budgets: not run")
     assert without[3].startswith("equal searches; ")
-    with_them = row(
-        reproduced_table.f_statistic_rows(found, searched), "Figure 3"
-    )
+    with_them = row(f_statistic_rows(found, searched), "Figure 3")
     # -.1, -.098, -.096 and -.094.
     shown = "Equal budgets: all frames, modularity: triplet -0.097 ± 0.001"
     assert shown in with_them[2]
@@ -113,9 +113,9 @@ def with_folds(results, *folds):
 
 def test_untrained_networks_are_the_mean_of_ten():
     found = reproduced_table.folds.load()
-    text = row(reproduced_table.f_statistic_rows(found, {}), "Figure 3")[2]
-    path = reproduced_table.untrained_networks.RESULT
-    every = reproduced_table.EVERY
+    text = row(f_statistic_rows(found, {}), "Figure 3")[2]
+    path = reproduced_f_statistic.untrained_networks.RESULT
+    every = reproduced_f_statistic.EVERY
     differences = []
     for fold, run in json.loads(path.read_text())[every].items():
         networks = [each["modularity"] for each in run["networks"].values()]
@@ -136,7 +136,7 @@ def test_recall_beside_four_losses_names_fewer_folds():
         key: with_folds(results, "1", "2") if "sprites" in key[0] else results
         for key, results in reproduced_table.folds.load().items()
     }
-    text = row(reproduced_table.f_statistic_rows(found, {}), "Figure 2")[2]
+    text = row(f_statistic_rows(found, {}), "Figure 2")[2]
     text = text.partition("in points: ")[2].partition(". Equal")[0]
     weapon, rest = text.split("; Sprites, all frames")
     every, characters = rest.split("; Omniglot")
@@ -144,7 +144,7 @@ def test_recall_beside_four_losses_names_fewer_folds():
         statistics.fmean(
             runs[0]["evaluation"]["test"]["recall_at_1"]
             for runs in found[
-                f"sprites_retrieval_{loss}", reproduced_table.WEAPON
+                f"sprites_retrieval_{loss}", reproduced_f_statistic.WEAPON
             ]["folds"].values()
         )
         for loss in ("f_statistic", "binomial_deviance")
@@ -161,9 +161,7 @@ def test_the_sweep_says_what_was_run():
     for key, results in found.items():
         if "_of_500" in key[0] and "_70_" not in key[0]:
             found[key] = with_folds(results, "1")
-    claim, _, ours, takes = row(
-        reproduced_table.f_statistic_rows(found, {}), "Section 2.1"
-    )
+    claim, _, ours, takes = row(f_statistic_rows(found, {}), "Section 2.1")
     assert "2 < d < 100" in claim
     assert ours.startswith("Omniglot, fold 1, one seed, recall@1 minus that of")
     assert ": folds 2, 3, 4 with K = 1, 3, 10, 35, 150, 300, 500; " in takes
@@ -171,28 +169,28 @@ def test_the_sweep_says_what_was_run():
 
 def test_the_folds_that_beta_vaes_lack():
     found = dict(reproduced_table.folds.load())
-    weapon, every = reproduced_table.SETS
-    for beta in reproduced_table.BETAS:
+    weapon, every = reproduced_f_statistic.SETS
+    for beta in reproduced_f_statistic.BETAS:
         recipe = f"sprites_beta_vae_{beta}"
         found.pop((recipe, weapon), None)
         results = found[recipe, every]
         folds = {fold: results["folds"][fold] for fold in ("1", "2")}
         found[recipe, every] = results | {"folds": folds}
     figure_4 = "Figure 4: modularity and explicitness"
-    takes = row(reproduced_table.f_statistic_rows(found, {}), figure_4)[3]
+    takes = row(f_statistic_rows(found, {}), figure_4)[3]
     assert takes == (
         "weapon visible folds 1, 2, 3, 4, all frames folds 3, 4: 20 minutes a "
         "fold for each beta"
     )
     folds = ("1", "2", "3", "4")
-    for beta in reproduced_table.BETAS:
+    for beta in reproduced_f_statistic.BETAS:
         recipe = f"sprites_beta_vae_{beta}"
         results = found[recipe, every]
         runs = results["folds"]["1"]
-        for data in reproduced_table.SETS:
+        for data in reproduced_f_statistic.SETS:
             of_data = {"folds": {fold: runs for fold in folds}}
             found[recipe, data] = results | of_data
-    whole = row(reproduced_table.f_statistic_rows(found, {}), figure_4)
+    whole = row(f_statistic_rows(found, {}), figure_4)
     assert whole[3] == ""
     assert whole[2].startswith(
         "weapon visible folds 1, 2, 3, 4, all frames folds 1, 2, 3, 4; "
