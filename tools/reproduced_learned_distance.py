@@ -1,5 +1,6 @@
 """What was reproduced of the figures and tables about the learned distance."""
 
+import dataclasses
 import statistics
 
 from tools import cross_validation_results as folds
@@ -7,6 +8,7 @@ from tools import distance_depth_table
 from tools import plda_adaptation
 from tools import verification_results as trials
 from tools.claims import of_one_seed
+from tools.paired_difference import PairedDifference
 from tools.paired_difference import as_cell
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
@@ -57,42 +59,60 @@ CLUSTERS = "omniglot_retrieval_learned_distance"
 _mean = statistics.fmean
 
 
-def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
-    """Figures and tables of Monteiro et al. 2020.
+@dataclasses.dataclass(frozen=True)
+class Errors:
+    """Differences between equal error rates of runs.
 
-    Args:
-        found: Runs, as from `verification_results.load`.
-        searched: The winners of searches with equal budgets, in the same form.
+    Attributes:
+        runs: Runs, as from `verification_results.load`.
     """
 
-    def of(dataset, protocol):
-        return trials.rows(found, dataset, protocol)
+    runs: dict
+
+    def rows(self, dataset: str, protocol: str = trials.FOLDS) -> dict:
+        return trials.rows(self.runs, dataset, protocol)
 
     def difference(
-        dataset, other, protocol=trials.FOLDS, ours=LEARNED, runs=found
-    ):
-        rows = trials.rows(runs, dataset, protocol)
+        self,
+        dataset: str,
+        other: tuple,
+        protocol: str = trials.FOLDS,
+        ours: tuple = LEARNED,
+    ) -> PairedDifference | None:
+        """One method and score minus another, None unless both were run."""
+        rows = self.rows(dataset, protocol)
         if ours not in rows or other not in rows:
             return None
         both = rows[ours], rows[other]
         pair = trials.paired_numbers(*both, EER)
-        key = next(key for key in runs if key[:2] == (dataset, protocol))
-        config = next(iter(runs[key].values()))["config"]
+        key = next(key for key in self.runs if key[:2] == (dataset, protocol))
+        config = next(iter(self.runs[key].values()))["config"]
         by_fold = trials.paired_by(*both) == "folds"
         ratio = ratio_of_test_to_train(config) if by_fold else None
         return paired_difference(*pair, ratio)
 
-    def minus(dataset, other) -> str:
-        return as_cell(difference(dataset, other), 2, 100)
+    def minus(self, dataset: str, other: tuple) -> str:
+        return as_cell(self.difference(dataset, other), 2, 100)
 
-    def to_baselines(dataset, protocol, ours, runs=found) -> str:
+    def in_small(self, dataset: str, protocol: str = trials.FOLDS) -> str:
+        """The differences of each distance that was run, or that none was."""
+        parts = {
+            method: self._to_baselines(dataset, protocol, (method, score))
+            for method, score in (LEARNED, ALONE, *OVER_ANOTHER)
+        }
+        shown = "; ".join(
+            f"{m} minus {cells}" for m, cells in parts.items() if cells
+        )
+        return shown or "not run"
+
+    def _to_baselines(self, dataset: str, protocol: str, ours: tuple) -> str:
         """Differences to every baseline that was run; empty for none."""
         method, _ = ours
         baselines = {w: (method, score) for w, score in OWN_SCORES.items()}
         if ours not in OVER_ANOTHER:
             baselines |= {w: r for w, r in BASELINES.items() if r != ours}
         cells = {
-            what: difference(dataset, row, protocol, ours, runs)
+            what: self.difference(dataset, row, protocol, ours)
             for what, row in baselines.items()
         }
         return ", ".join(
@@ -101,84 +121,21 @@ def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
             if each is not None
         )
 
-    def in_small(dataset, protocol, runs=found) -> str:
-        """The differences of each distance that was run, or that none was."""
-        parts = {
-            method: to_baselines(dataset, protocol, (method, score), runs)
-            for method, score in (LEARNED, ALONE, *OVER_ANOTHER)
-        }
-        shown = "; ".join(
-            f"{m} minus {cells}" for m, cells in parts.items() if cells
-        )
-        return shown or "not run"
 
-    def eer(rows, *row) -> str:
-        return f"{100 * _mean(trials.by_run(rows[row], EER)):.2f} %"
+def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
+    """Figures and tables of Monteiro et al. 2020.
 
-    def of_table_2(other) -> str:
-        """Published and our differences of the distance to another score."""
-        published = ", ".join(
-            f"{ours - theirs:+.2f}"
-            for ours, theirs in zip(
-                TABLE_2["the distance"], TABLE_2[other], strict=True
-            )
-        )
-        row = OF_TABLE_2[other]
-        return (
-            f"{other}: published {published}, AN4 {minus('an4', row)}, spoken "
-            f"digits {minus('spoken_digit', row)}"
-        )
-
-    digits = of("mnist", trials.FOLDS)
-    plane = of("mnist", trials.TASKS["mnist_learned_distance"])
-    (figure_3,) = found[
-        "mnist", trials.TASKS["mnist_learned_distance"], PLANE
-    ].values()
-    properties = trials.of_test_split(figure_3)
-    own = ("learned distance", "cosine")
-    fine_tuned = ("learned distance, Omniglot before", "learned distance")
+    Args:
+        found: Runs, as from `verification_results.load`.
+        searched: The winners of searches with equal budgets, in the same form.
+    """
+    by_hand, equal = Errors(found), Errors(searched)
     return [
         ("Figure 1: verification", NO_EXPERIMENT, "", "an illustration"),
-        (
-            "Table 1: CIFAR-10 and mini-ImageNet, distance against cosine and "
-            "triplet loss",
-            not_attempted("cifar10_", "mini_imagenet_"),
-            f"600 epochs of ResNet-18 need a GPU ([published]({PUBLISHED})). "
-            "In small, EER of a distance, points. Omniglot: "
-            f"{in_small('omniglot', trials.FOLDS)}. Tiny ImageNet: "
-            f"{in_small('tiny_images', trials.DIVISION)}",
-            "a GPU; recipes `cifar10_*`, `mini_imagenet_*`. In small: "
-            "`tiny_images_*` (Tiny ImageNet, 32 x 32) and "
-            "`omniglot_verification_*`",
-        ),
-        (
-            "Figure 2: digits in a plane",
-            judged(of_one_seed("reproduced", 1)),
-            f"EER {eer(plane, *LEARNED)} by the distance, "
-            f"{eer(plane, *own)} by its cosine; "
-            "[figure](../learned_distance.md#how-far-it-is-from-a-metric)",
-            "",
-        ),
-        (
-            "Table 2: VoxCeleb, the distance against its cosine, PLDA, and "
-            "training without the auxiliary classifier",
-            not_attempted("voxceleb_"),
-            "no audio of VoxCeleb; EER of the distance, points "
-            f"([published]({PUBLISHED}): VoxCeleb1's test list, E and H), "
-            f"minus {'; minus '.join(map(of_table_2, OF_TABLE_2))}. AN4 with "
-            "equal budgets: "
-            f"{in_small('an4', trials.FOLDS, searched)}",
-            "VoxCeleb 1 and 2, and a GPU for 2 million batches (`voxceleb_*`)",
-        ),
-        (
-            "Figure 3: how far 1 - D is from a metric",
-            judged(of_one_seed("in part", 1)),
-            "on the digits in a plane, mean and largest: self distance "
-            f"{_properties(properties, 'self_distance')}, asymmetry "
-            f"{_properties(properties, 'asymmetry')}, excess over the "
-            f"triangle {_properties(properties, 'triangle_excess')}",
-            "the paper's sets; every evaluation draws the figure",
-        ),
+        _table_1(by_hand),
+        _figure_2(by_hand),
+        _table_2(by_hand, equal),
+        _figure_3(by_hand),
         (
             "Figure 4: ImageNet, distances of one layer as good as the triplet "
             "loss, deeper ones better",
@@ -192,18 +149,7 @@ def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
             "",
             "an architecture: `models.x_vector_encoder`; a test has its layers",
         ),
-        (
-            "Table 4: fine-tuning from English to Arabic speech",
-            judged("not attempted"),
-            "the data is not free. EER in the paper: the distance 13.61 % "
-            "before and 8.43 % after; PLDA 11.30 %, adapted 9.44 %. From "
-            "characters to digits: the distance before fine-tuning was not "
-            f"tested; after it has {eer(digits, *fine_tuned)}, trained anew "
-            f"{eer(digits, *LEARNED)}, difference in points "
-            f"{minus('mnist', fine_tuned)}; {_adapted()}",
-            "the data of the paper; the steps are in "
-            "[recipes that were not run](recipes_not_run.md)",
-        ),
+        _table_4(by_hand),
         (
             "Figure 5 and Table 5: retrieval and clusters of birds, cars and "
             "products",
@@ -215,6 +161,94 @@ def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
             "`cars196_*`, `products_*`)",
         ),
     ]
+
+
+def _table_1(errors: Errors) -> tuple:
+    return (
+        "Table 1: CIFAR-10 and mini-ImageNet, distance against cosine and "
+        "triplet loss",
+        not_attempted("cifar10_", "mini_imagenet_"),
+        f"600 epochs of ResNet-18 need a GPU ([published]({PUBLISHED})). "
+        "In small, EER of a distance, points. Omniglot: "
+        f"{errors.in_small('omniglot')}. Tiny ImageNet: "
+        f"{errors.in_small('tiny_images', trials.DIVISION)}",
+        "a GPU; recipes `cifar10_*`, `mini_imagenet_*`. In small: "
+        "`tiny_images_*` (Tiny ImageNet, 32 x 32) and "
+        "`omniglot_verification_*`",
+    )
+
+
+def _figure_2(errors: Errors) -> tuple:
+    plane = errors.rows("mnist", trials.TASKS[PLANE])
+    return (
+        "Figure 2: digits in a plane",
+        judged(of_one_seed("reproduced", 1)),
+        f"EER {_eer(plane, LEARNED)} by the distance, "
+        f"{_eer(plane, ('learned distance', 'cosine'))} by its cosine; "
+        "[figure](../learned_distance.md#how-far-it-is-from-a-metric)",
+        "",
+    )
+
+
+def _table_2(by_hand: Errors, equal: Errors) -> tuple:
+    parts = []
+    for other, row in OF_TABLE_2.items():
+        published = ", ".join(
+            f"{ours - theirs:+.2f}"
+            for ours, theirs in zip(
+                TABLE_2["the distance"], TABLE_2[other], strict=True
+            )
+        )
+        parts.append(
+            f"minus {other}: published {published}, AN4 "
+            f"{by_hand.minus('an4', row)}, spoken digits "
+            f"{by_hand.minus('spoken_digit', row)}"
+        )
+    return (
+        "Table 2: VoxCeleb, the distance against its cosine, PLDA, and "
+        "training without the auxiliary classifier",
+        not_attempted("voxceleb_"),
+        "no audio of VoxCeleb; EER of the distance, points "
+        f"([published]({PUBLISHED}): VoxCeleb1's test list, E and H), "
+        f"{'; '.join(parts)}. AN4 with equal budgets: "
+        f"{equal.in_small('an4')}",
+        "VoxCeleb 1 and 2, and a GPU for 2 million batches (`voxceleb_*`)",
+    )
+
+
+def _figure_3(errors: Errors) -> tuple:
+    (run,) = errors.runs["mnist", trials.TASKS[PLANE], PLANE].values()
+    properties = trials.of_test_split(run)
+    return (
+        "Figure 3: how far 1 - D is from a metric",
+        judged(of_one_seed("in part", 1)),
+        "on the digits in a plane, mean and largest: self distance "
+        f"{_properties(properties, 'self_distance')}, asymmetry "
+        f"{_properties(properties, 'asymmetry')}, excess over the "
+        f"triangle {_properties(properties, 'triangle_excess')}",
+        "the paper's sets; every evaluation draws the figure",
+    )
+
+
+def _table_4(errors: Errors) -> tuple:
+    digits = errors.rows("mnist")
+    fine_tuned = ("learned distance, Omniglot before", "learned distance")
+    return (
+        "Table 4: fine-tuning from English to Arabic speech",
+        judged("not attempted"),
+        "the data is not free. EER in the paper: the distance 13.61 % "
+        "before and 8.43 % after; PLDA 11.30 %, adapted 9.44 %. From "
+        "characters to digits: the distance before fine-tuning was not "
+        f"tested; after it has {_eer(digits, fine_tuned)}, trained anew "
+        f"{_eer(digits, LEARNED)}, difference in points "
+        f"{errors.minus('mnist', fine_tuned)}; {_adapted()}",
+        "the data of the paper; the steps are in "
+        "[recipes that were not run](recipes_not_run.md)",
+    )
+
+
+def _eer(rows: dict, row: tuple) -> str:
+    return f"{100 * _mean(trials.by_run(rows[row], EER)):.2f} %"
 
 
 def _depths(found: dict[int, dict]) -> str:
