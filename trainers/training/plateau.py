@@ -2,8 +2,6 @@
 
 import keras
 
-from embeddings_tf.ops.arguments import number_at_least
-from embeddings_tf.ops.arguments import positive_integer
 from trainers.training.monitor import is_better
 from trainers.training.monitor import worst
 
@@ -29,8 +27,7 @@ class ReduceOnPlateau(keras.callbacks.Callback):
         min_learning_rate: Lower limit of the learning rate.
 
     Raises:
-        ValueError: If an argument is not as described, or if the optimiser
-            follows a schedule when training starts.
+        ValueError: If the optimiser follows a schedule when training starts.
     """
 
     def __init__(
@@ -43,17 +40,10 @@ class ReduceOnPlateau(keras.callbacks.Callback):
         min_learning_rate: float,
     ):
         super().__init__()
-        if not 0 < number_at_least("plateau.factor", factor, 0) < 1:
-            raise ValueError(
-                f"config.plateau.factor must be between 0 and 1; received "
-                f"{factor!r}."
-            )
         self.monitor = monitor
         self.factor = factor
-        self.patience = positive_integer("plateau.patience", patience)
-        self.min_learning_rate = number_at_least(
-            "plateau.min_learning_rate", min_learning_rate, 0
-        )
+        self.patience = patience
+        self.min_learning_rate = min_learning_rate
         self.memory = state.setdefault(
             "plateau", {"best_value": worst(monitor), "epochs": 0}
         )
