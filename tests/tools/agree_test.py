@@ -64,6 +64,11 @@ def test_a_missing_number_never_agrees():
     )
     extremes = {"test": {"largest_triangle_excess": 1.0, "mean": 0.5}}
     assert set(agree.differences(extremes, extremes)) == {"test.mean"}
+    twice = {"area_under_risk_coverage": 0.2, "reject_area": 0.2}
+    rerun_of_it = {"test": {"area_under_risk_coverage": 0.2}}
+    assert set(agree.differences({"test": twice}, rerun_of_it)) == {
+        "test.area_under_risk_coverage"
+    }
     assert rows["a.x"] == (1.0, 1.5, 0.5)
     assert math.isnan(rows["a.y"][2])
     assert set(rows) == {"a.x", "a.y"}

@@ -89,7 +89,7 @@ def measure_episodes(episodes) -> tuple[dict, dict, dict]:
         "error_at_half": float(reject["error"][len(reject["error"]) // 2]),
         **{
             f"reject_{name}": reject[name]
-            for name in ("area", "oracle_area", "random_area")
+            for name in ("oracle_area", "random_area")
         },
     }
     return measured, metrics.reliability_curve(probability, targets), reject

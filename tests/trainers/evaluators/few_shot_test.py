@@ -74,6 +74,14 @@ def test_correct_queries_of_each_episode():
         assert measured["queries"] == 5 * 3
         assert correct == [(p.argmax(-1) == y).sum() for p, y in each]
         assert np.mean(correct) / 15 == pytest.approx(measured["accuracy"])
+        # Errors of the kept queries, from all queries to the surest one.
+        wrong = np.concatenate([p.argmax(-1) != y for p, y in each])
+        order = np.concatenate([p.max(-1) for p, _ in each]).argsort()
+        errors = [wrong[order[k:]].mean() for k in range(len(wrong))]
+        area = measured["area_under_risk_coverage"]
+        assert area == pytest.approx(np.mean(errors))
+        assert "reject_area" not in measured  # the same number
+        assert measured["reject_random_area"] == pytest.approx(errors[0])
         found[name] = correct
     assert episodes.episodes_of_draws(5, 2) == [3, 2]
     assert episodes.episodes_of_draws(3, 2) == [2, 1]
