@@ -58,7 +58,7 @@ class UncertaintyHead(keras.layers.Layer):
         hidden_units: Units of each hidden layer.
         dropout: Dropout after each hidden layer, in training.
         novelty_weight: Uncertainty that each further standard deviation of
-            `n` adds, in nats. 0: no penalty, as in heads of earlier versions.
+            `n` adds, in nats. 0: no penalty.
         num_samples: Samples of each query for the target, with objectives that
             sample.
         seed: Seed of these samples; None: from Keras's global seed.
@@ -191,11 +191,6 @@ class UncertaintyHead(keras.layers.Layer):
             "num_samples": self.num_samples,
             "seed": self.seed,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        # Heads of earlier versions have no penalty.
-        return super().from_config({"novelty_weight": 0.0, **config})
 
 
 def _normalized(normalization, x, training) -> tf.Tensor:

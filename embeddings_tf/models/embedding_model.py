@@ -13,7 +13,6 @@ from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.encode_in_pieces import encode_in_pieces
 from embeddings_tf.models.fine_tuned import lower_rates
 from embeddings_tf.models.gaussian_output import has_gaussian_output
-from embeddings_tf.models.gaussian_output import reads_gaussians
 from embeddings_tf.models.gaussian_output import require_match
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.prepare_for_replicas import (
@@ -307,8 +306,6 @@ class EmbeddingModel(UncertainModel):
                 config[part] = keras.saving.deserialize_keras_object(
                     config[part]
                 )
-        # Older files lack it; they were trained as the objective reads.
-        config.setdefault("gaussian", reads_gaussians(config["objective"]))
         return cls(**config)
 
 

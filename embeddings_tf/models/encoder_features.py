@@ -37,8 +37,7 @@ def encoder_features(
     Args:
         encoder: A built Keras model or layer.
         width: The last axis of its embeddings.
-        num_features: Number of features of a trained head, or None. Heads of
-            the first version have the embedding, means and deviations only.
+        num_features: Number of features of a trained head, or None.
 
     Returns:
         A function from inputs to embeddings `(batch, width)` and features
@@ -49,28 +48,20 @@ def encoder_features(
         ValueError: If a head with `num_features` belongs to another encoder.
     """
     run, channels = _with_inner_layers(encoder)
-    first_version, size = (
-        width + 2 * sum(channels),
-        width + 1 + 4 * sum(channels),
-    )
-    if num_features not in (None, first_version, size):
+    size = width + 1 + 4 * sum(channels)
+    if num_features not in (None, size):
         raise ValueError(
             f"The uncertainty head was trained on {num_features} features; "
             f"this encoder has {size}. A head belongs to its encoder: give the "
             "model a new `UncertaintyHead()` and train it."
         )
-    if num_features is not None:
-        size = num_features
 
     def embed(inputs):
         embeddings, inner = run(inputs)
         points = tf.cast(embeddings, tf.float32)
-        features = [points]
-        if size != first_version:
-            features.append(_log_norm(points))
+        features = [points, _log_norm(points)]
         for x in inner:
-            found = _over_space(tf.cast(x, tf.float32))
-            features += found[:2] if size == first_version else found
+            features += _over_space(tf.cast(x, tf.float32))
         return embeddings, tf.stop_gradient(tf.concat(features, axis=-1))
 
     return embed, size

@@ -300,8 +300,8 @@ class LearnedDistance(PairObjective):
     def from_config(cls, config):
         config = dict(config)
         for part in ("distance", "projection", "encoder_loss"):
-            # Models of older versions have no `encoder_loss`.
-            config[part] = keras.saving.deserialize_keras_object(
-                config.get(part)
-            )
+            if part in config:
+                config[part] = keras.saving.deserialize_keras_object(
+                    config[part]
+                )
         return cls(**config)

@@ -35,7 +35,7 @@ def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
     Args:
         path: The file.
         kind: What the file should be, for error messages.
-        needed: Names of the arrays that it must contain.
+        needed: Names of the arrays and settings that it must contain.
 
     Raises:
         ValueError: If the file is damaged or of another kind.
@@ -53,7 +53,7 @@ def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
         raise ValueError(wrong.format(reason)) from error
     if not isinstance(settings, dict) or settings.get("kind") != kind:
         raise ValueError(wrong.format("it has other contents"))
-    missing = [name for name in needed if name not in arrays]
+    missing = [name for name in needed if name not in {**arrays, **settings}]
     if missing:
         raise ValueError(wrong.format(f"it lacks {', '.join(missing)}"))
     return arrays, settings

@@ -15,6 +15,18 @@ from embeddings_tf.scoring.typicality import Typicality
 
 KIND = "a gallery of embeddings_tf"
 _PARTS = ("embeddings", "labels", "names")
+_NEEDED = (
+    *_PARTS,
+    "fingerprint",
+    "source",
+    "score",
+    "unknown",
+    "sampling",
+    "threshold",
+    "calibration",
+    "false_accept_rate",
+    "typicality",
+)
 _TYPICALITY = ("mean", "scale", "components")
 
 
@@ -52,7 +64,7 @@ def save(gallery, path, include_model: bool) -> None:
 def load(cls, path, model, embedded: bool):
     """Reads a gallery; `Gallery.load` describes it."""
     path = arguments.path("path", path)
-    arrays, settings = array_file.read(path, KIND, _PARTS)
+    arrays, settings = array_file.read(path, KIND, _NEEDED)
     if model is None:
         if "model" not in arrays:
             raise ValueError(
@@ -78,8 +90,7 @@ def load(cls, path, model, embedded: bool):
             labelled_embeddings(
                 arrays["calibration_embeddings"], arrays["calibration_labels"]
             ),
-            # Files of before have only the rate of the threshold.
-            settings.get("false_accept_rate", calibration["false_accept_rate"]),
+            settings["false_accept_rate"],
         )
     gallery._set(
         gallery._fitted(examples),
@@ -88,8 +99,7 @@ def load(cls, path, model, embedded: bool):
         settings["threshold"],
         calibration,
     )
-    # Files of before have none.
-    typicality = settings.get("typicality")
+    typicality = settings["typicality"]
     if typicality is not None:
         found = {part: arrays[f"typicality_{part}"] for part in _TYPICALITY}
         gallery.typicality = Typicality.from_dict({**typicality, **found})
@@ -103,7 +113,7 @@ def examples_of(path, model=None) -> tuple[LabelledEmbeddings, dict]:
         ValueError: If the file is not a gallery, or of another model.
     """
     path = arguments.path("path", path)
-    arrays, settings = array_file.read(path, KIND, _PARTS)
+    arrays, settings = array_file.read(path, KIND, _NEEDED)
     if model is not None:
         require_fingerprint(path, settings, model)
     return labelled_embeddings(*(arrays[part] for part in _PARTS)), settings

@@ -406,13 +406,14 @@ class TestGaussian:
         with pytest.raises(ValueError, match=r"define build.* Mine.build take"):
             EmbeddingModel(points_encoder(), Mine())
 
-    def test_files_without_the_argument(self):
-        """Models saved before the argument existed still load."""
+    def test_a_configuration_without_the_argument(self):
+        """The encoder decides, as it does for the argument None."""
         config = EmbeddingModel(
             points_encoder(), StochasticPrototypes(2), gaussian=True
         ).get_config()
         del config["gaussian"]
-        assert EmbeddingModel.from_config(config).gaussian is True
+        with pytest.raises(ValueError, match="pass EmbeddingModel.*gaussian=T"):
+            EmbeddingModel.from_config(config)
 
 
 def test_callbacks_may_be_given_by_position():

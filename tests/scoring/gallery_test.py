@@ -1,5 +1,6 @@
 import json
 import pathlib
+import shutil
 
 import keras
 import numpy as np
@@ -367,6 +368,7 @@ class TestFile:
         path = tmp_path / "all.npz"
         gallery.save(path)
         content = path.read_bytes()
+        good = shutil.copy(path, tmp_path / "good.npz")
         path.write_bytes(content[: len(content) // 2])
         with pytest.raises(ValueError, match="is not a gallery"):
             Gallery.load(path, identity)
@@ -381,6 +383,14 @@ class TestFile:
         np.savez(path, embeddings=X)
         with pytest.raises(ValueError, match="lacks 'settings'"):
             Gallery.load(path, identity)
+        with np.load(good) as file:
+            arrays = dict(file)
+        settings = json.loads(str(arrays["settings"]))
+        for name in ("false_accept_rate", "typicality"):
+            some = {n: value for n, value in settings.items() if n != name}
+            np.savez(path, **arrays | {"settings": np.array(json.dumps(some))})
+            with pytest.raises(ValueError, match=f"it lacks {name}. Make it"):
+                Gallery.load(path, identity)
         np.savez(path, settings=np.array([{}], object))
         with pytest.raises(ValueError, match="damaged or foreign"):
             Gallery.load(path, identity)
