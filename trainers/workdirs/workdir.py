@@ -26,10 +26,6 @@ PLACE_FIELDS = {
     "manual_dir": "",
     "strategy": "one",
 }
-# Values of runs without these fields, by section, where the default is another.
-OLDER_VALUES = {
-    "uncertainty": {"name": "UncertaintyHead", "novelty_weight": 0.0},
-}
 
 
 def folder_argument(flag: str, value: str) -> pathlib.Path:
@@ -100,7 +96,7 @@ def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
     if contains_run(path, run, **more):
         recorded = _read_config_file(path)
         # Without a checkpoint, own code may have been mended since.
-        if "own_code" in recorded and recorded["own_code"] != hashes:
+        if recorded.get("own_code", {}) != hashes:
             write_json(path / "config.json", recorded | {"own_code": hashes})
         return
     wanted = {"recipe": recipe, "config": {**config, **more}}
@@ -162,8 +158,6 @@ def require_same_code(
 ) -> None:
     """Checks that the user's own code is that with which a run started.
 
-    A workdir of an earlier version has no hashes, and is not checked.
-
     Args:
         path: A workdir with this run.
         run: The typed run.
@@ -174,11 +168,12 @@ def require_same_code(
     """
     recorded = _read_config_file(path).get("own_code", {})
     for file, found in own_code_hashes(as_json(run)).items():
-        if recorded.get(file, found) != found:
+        expected = recorded.get(file, "none recorded")
+        if found != expected:
             raise OtherDataError(
                 f"{file} has changed since the run in {path} started (SHA-256 "
-                f"{found[:16]}, not {recorded[file][:16]}); put the file back "
-                f"as it was, or start anew in another {kind}"
+                f"{found[:16]}, not {expected[:16]}); put the file back as it "
+                f"was, or start anew in another {kind}"
             )
 
 
@@ -247,8 +242,7 @@ def run_of_workdir(path: pathlib.Path) -> tuple[str, Run]:
         raise ValueError(
             f"{path} contains a search, not a run; name one of its trials{such}"
         )
-    config = _with_older_values(found["config"])
-    return found["recipe"], run_from_config(config)
+    return found["recipe"], run_from_config(found["config"])
 
 
 def is_evaluated(results: dict, run: Run) -> bool:
@@ -262,23 +256,12 @@ def is_evaluated(results: dict, run: Run) -> bool:
 def resolved(config: dict) -> dict:
     """Returns a config with every field, as JSON would return it.
 
-    Fields that the config omits, such as new fields in an older run, have
-    their default, or the value of older runs if that is another. The section
-    `search` of a search's config stays unchanged.
+    Fields that the config omits, as some files in benchmarks/results do, have
+    their default. The section `search` of a search's config stays unchanged.
     """
     rest = {n: value for n, value in config.items() if n != "search"}
-    found = as_json(run_from_config(_with_older_values(rest)))
+    found = as_json(run_from_config(rest))
     return found | {n: v for n, v in config.items() if n == "search"}
-
-
-def _with_older_values(config: dict) -> dict:
-    """Adds the values of older runs for fields that the config omits."""
-    found = dict(config)
-    for section, older in OLDER_VALUES.items():
-        part = found.get(section) or {}
-        if part.get("name") == older["name"]:
-            found[section] = {**older, **part}
-    return found
 
 
 def as_json(run: Run) -> dict:

@@ -13,13 +13,9 @@ def config(**fields):
     return run_from_config({"loss": {"name": "TripletLoss"}, **fields})
 
 
-def test_older_runs_were_trained_with_the_default_kinds_of_damage(tmp_path):
+def test_other_kinds_of_damage_are_another_run(tmp_path):
     run = config(preprocess={"name": "degrade_randomly"})
     workdir.claim(tmp_path, "first", run)
-    file = tmp_path / "config.json"
-    found = json.loads(file.read_text())
-    assert "blur" not in found["config"]["preprocess"].pop("kinds")
-    file.write_text(json.dumps(found))
     assert workdir.contains_run(tmp_path, run)
     other = {"name": "degrade_randomly", "kinds": ("blur",)}
     with pytest.raises(ValueError, match=r"kinds=\['occlusion'.*=\['blur'\]"):
@@ -38,26 +34,7 @@ def test_the_place_of_the_data_may_change(tmp_path):
     workdir.claim(tmp_path, "first", config(data_dir="elsewhere"))
 
 
-def test_heads_of_older_runs_have_no_penalty(tmp_path):
-    head = {"name": "UncertaintyHead", "dropout": 0.1}
-    found = workdir.resolved(workdir.as_json(config(uncertainty=head)))
-    assert found["uncertainty"]["novelty_weight"] > 0
-    del found["uncertainty"]["novelty_weight"]
-    older = workdir.resolved(found)["uncertainty"]
-    assert older["novelty_weight"] == 0
-    assert older["dropout"] == 0.1
-    assert workdir.resolved({"loss": {"name": "TripletLoss"}})
-    workdir.claim(tmp_path, "first", config(uncertainty=head))
-    file = tmp_path / "config.json"
-    written = json.loads(file.read_text())
-    del written["config"]["uncertainty"]["novelty_weight"]
-    file.write_text(json.dumps(written))
-    run = workdir.run_of_workdir(tmp_path)[1]
-    assert run.uncertainty.arguments["novelty_weight"] == 0
-    assert workdir.changed_fields(tmp_path, run) == []
-
-
-def test_older_runs_get_the_default_of_a_new_field(tmp_path):
+def test_an_omitted_field_has_its_default(tmp_path):
     workdir.claim(tmp_path, "first", config())
     file = tmp_path / "config.json"
     found = json.loads(file.read_text())
