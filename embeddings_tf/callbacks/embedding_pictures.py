@@ -14,6 +14,7 @@ from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
+from embeddings_tf.ops.other_rows import other_rows
 from embeddings_tf.viz.raster import raster
 
 # More classes have no room in the figure.
@@ -145,9 +146,7 @@ def _neighbours(points, labels, images, distance):
     count = min(NUM_NEIGHBOURS, len(points) - 1)
     distances, found = Distances(points, points, distance), []
     for block, places in nearest(distances, queries, count + 1):
-        for query, rows in zip(block, places, strict=True):
-            # Equal rows can hide the query; then the last is one too many.
-            found.append(rows[rows != query][:count])
+        found.extend(other_rows(places, block))
     return neighbours_figure(
         images[queries],
         [images[rows] for rows in found],

@@ -13,6 +13,7 @@ from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
+from embeddings_tf.ops.other_rows import other_rows
 
 # Number of queries and gallery rows whose scores are computed at once.
 _QUERY_BLOCK, _GALLERY_BLOCK = 1024, 4096
@@ -175,10 +176,7 @@ def nearest_by_distance(
     )
     for block, places in found:
         if search.among_themselves:
-            others = places != block[:, None]
-            # Enough equal rows before the query's own row hide it.
-            others[np.all(others, axis=1), -1] = False
-            places = places[others].reshape(len(block), count)
+            places = other_rows(places, block)
         yield block, places
 
 

@@ -11,6 +11,7 @@ from embeddings_tf import metrics
 from embeddings_tf import scoring
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
+from embeddings_tf.ops.other_rows import other_rows
 from trainers.data.examples import take
 from trainers.data.folds import class_ids
 from trainers.data.sprite_images import sprite_images
@@ -169,11 +170,7 @@ def _others(model, embeddings, rows, count: int) -> np.ndarray:
         block = embeddings[rows[first : first + QUERIES_PER_BLOCK]]
         blocks.append(search.kneighbors(block, count + 1)[1])
         progress.advance(len(block))
-    found = np.concatenate(blocks)
-    is_other = found != rows[:, None]
-    # Equal embeddings can hide the row itself; then the last is one too many.
-    is_other[is_other.all(axis=1), -1] = False
-    return found[is_other].reshape(len(rows), count)
+    return other_rows(np.concatenate(blocks), rows)
 
 
 def _uncertainty(model, x, embeddings, points, classes) -> dict:

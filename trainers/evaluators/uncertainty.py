@@ -16,6 +16,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
+from embeddings_tf.ops.other_rows import other_rows
 from trainers.data.examples import rows_of_classes
 from trainers.data.folds import class_ids
 from trainers.evaluators.require_at_least import require_at_least
@@ -217,8 +218,7 @@ def is_wrong(
     advance = None if progress is None else progress.advance
     wrong = np.empty(len(labels), bool)
     for block, found in nearest(distances, rows, 2, progress=advance):
-        first, second = found.T
-        other = np.where(first == block, second, first)
+        other = other_rows(found, block)[:, 0]
         wrong[block] = labels[other] != labels[block]
     return wrong
 
