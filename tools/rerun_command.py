@@ -101,14 +101,17 @@ def _other_evaluation(recipe: str, config: dict) -> dict:
 
     Another evaluation has other fields, and another validation.
     """
-    name = config.get("evaluation", {}).get("name")
-    if name in (None, recipe_fields(load_recipe(recipe))["evaluation"]["name"]):
+    if not config.get("evaluation", {}).get("name"):
+        return {}
+    theirs = resolved(config)
+    name = theirs["evaluation"]["name"]
+    if name == recipe_fields(load_recipe(recipe))["evaluation"]["name"]:
         return {}
     again = recipe_fields(read_run(recipe, [f"evaluation.name={name}"]))
     ours = flat({part: again.get(part, {}) for part in EVALUATED})
     return {
         field: value
-        for field, value in flat(resolved(config)).items()
+        for field, value in flat(theirs).items()
         if field in ours and ours[field] != value
     }
 

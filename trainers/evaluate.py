@@ -28,6 +28,7 @@ def parser() -> argparse.ArgumentParser:
 
 def evaluate(workdir: str, overrides: list[str]) -> dict:
     """Evaluates the best checkpoint of a run; returns the results."""
+    from trainers.config.evaluation_fields import FewShot
     from trainers.evaluators import evaluator
     from trainers.terminal.quiet import import_tensorflow
     from trainers.workdirs.lock import open_workdir
@@ -95,7 +96,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         f"Next: {command_names.shell_command('trainers.export')} --workdir "
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
-    if run.evaluation.name == "few_shot":
+    if isinstance(run.evaluation, FewShot):
         print(
             f"Or: {command_names.shell_command('trainers.enroll')} DATA "
             f"--workdir {shlex.quote(str(workdir))} --gallery FILE.npz"

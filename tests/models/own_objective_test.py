@@ -204,6 +204,7 @@ def test_it_is_evaluated_in_episodes(model, features):
         tiny,
         "dataset=made_up",
         "preprocess.name=",
+        "evaluation.name=few_shot",
         "evaluation.num_support=2",
         "evaluation.num_query=5",
         "evaluation.num_episodes=4",

@@ -126,7 +126,7 @@ def test_a_rerun_of_a_recipe_without_folds_is_recorded(tmp_path, monkeypatch):
     (tmp_path / "results.json").write_text(json.dumps(kept))
     assert agree.main([str(tmp_path), "--record"]) == 0
     (found,) = sentinels.load()
-    assert found["table"].startswith("n_digit, few_shot, n_digit/")
+    assert found["table"].startswith("n_digit, n_digit_few_shot, n_digit/")
     assert found["agree"] == found["numbers"]
 
 

@@ -306,6 +306,7 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
     before, pictures, out = evaluated()
     assert set(pictures) == {"evaluation.png", "learning_curves.png"}
     assert "Replaces" not in out and "own evaluation" not in out
+    assert "trainers.enroll DATA --workdir" in out
     results, more, out = evaluated("name=retrieval", "k=(1,)")
     other = results.pop("evaluation_retrieval")
     assert results == before
@@ -836,7 +837,8 @@ def test_few_shot_of_any_classes(tmp_path, capsys, monkeypatch):
         return x[rows], labels[rows]
 
     monkeypatch.setattr(data.datasets, "load", load)
-    fields = ("dataset=made_up", "batches.num_classes=5")
+    fields = ("dataset=made_up", "evaluation.name=few_shot")
+    fields += ("batches.num_classes=5",)
     fields += ("encoder.image_shape=(12,10,3)", "validation.num_classes=5")
     fields += ("evaluation.num_classes=(8,4)", "evaluation.num_support=5")
     run = tmp_path / "run"

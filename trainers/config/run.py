@@ -196,6 +196,11 @@ class DataFields:
         Part(), "Function of datasets that changes training batches."
     )
 
+    @property
+    def has_digits(self) -> bool:
+        """Whether the examples are images of n-digit numbers."""
+        return self.dataset.startswith("n_digit/") and not self.backbone.network
+
 
 @dataclasses.dataclass(frozen=True)
 class Plateau:

@@ -98,15 +98,32 @@ def is_utf8(path: str) -> bool:
 
 
 def check_evaluation(run: Run) -> None:
-    """Checks that the evaluation has data.
+    """Checks that the evaluation has data, and is for this data.
 
     Raises:
-        ValueError: If the evaluation names no split and no list of trials.
+        ValueError: If the evaluation names no split and no list of trials, or
+            if only one of data and evaluation has digits.
     """
     if not (run.evaluation.splits or getattr(run.evaluation, "trials", ())):
         raise ValueError(
             "config.evaluation.splits is empty; name the splits to evaluate, "
             'for example ("test",)'
+        )
+    name, has_digits = run.evaluation.name, run.data.has_digits
+    if name == "few_shot" and has_digits:
+        raise ValueError(
+            "config.evaluation.name='few_shot' does not know the digits of "
+            f"config.dataset={run.data.dataset!r}; use "
+            "--config.evaluation.name=n_digit_few_shot"
+        )
+    if name == "n_digit_few_shot" and not has_digits:
+        received = repr(run.data.dataset)
+        if run.data.backbone.network:
+            received += " with features of config.backbone"
+        raise ValueError(
+            "config.evaluation.name='n_digit_few_shot' is for images of "
+            f"n_digit/...; received {received}. Use "
+            "--config.evaluation.name=few_shot"
         )
 
 

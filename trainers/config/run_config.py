@@ -60,7 +60,11 @@ def run_from_config(config: Mapping) -> Run:
     for name in values:
         if name not in _TOP:
             raise unknown_field(name, _TOP)
-    return _read({"evaluation": {"name": "retrieval"}, **values})
+    run = _read({"evaluation": {"name": "retrieval"}, **values})
+    if run.evaluation.name == "few_shot" and run.data.has_digits:
+        # Its name in older files.
+        run = apply_override(run, "evaluation.name=n_digit_few_shot")
+    return run
 
 
 def _read(values: Mapping, old: Run | None = None) -> Run:

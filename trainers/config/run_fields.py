@@ -266,10 +266,14 @@ def _renamed(old: Part, name: str, field: str) -> Part:
 
 
 def _another_evaluation(old: Evaluation, name: str) -> Evaluation:
-    """Returns the named evaluation of the same splits."""
-    if evaluation_kind(name) is type(old):
-        return old
-    new = evaluation_kind(name)(splits=old.splits)
+    """Returns the named evaluation of the same splits.
+
+    If it has the same fields, as few_shot and n_digit_few_shot, it keeps them.
+    """
+    kind = evaluation_kind(name)
+    if field_types(kind) == field_types(type(old)):
+        return kind(**vars(old) | {"name": str(name)})
+    new = kind(splits=old.splits)
     validation = dataclasses.replace(new.validation, split=old.validation.split)
     return dataclasses.replace(new, validation=validation)
 

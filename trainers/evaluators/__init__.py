@@ -11,13 +11,5 @@ import importlib
 
 
 def evaluator(run):
-    """Returns the module that evaluates a run.
-
-    For an n-digit data set, `few_shot` means `n_digit_few_shot`, which adds
-    the information about digits.
-    """
-    name = run.evaluation.name
-    images = run.data.dataset.startswith("n_digit/")
-    if name == "few_shot" and images and not run.data.backbone.network:
-        name = "n_digit_few_shot"
-    return importlib.import_module(f"trainers.evaluators.{name}")
+    """Returns the module that evaluates a run."""
+    return importlib.import_module(f"trainers.evaluators.{run.evaluation.name}")

@@ -1,7 +1,8 @@
 """Few-shot evaluation of a trained model: accuracy, uncertainty, figures.
 
 For any data set with classes. Images are evaluated clean and partly occluded,
-other examples only clean. `n_digit_few_shot` adds metrics of digits.
+other examples only clean. Images of n-digit numbers have `n_digit_few_shot`,
+which adds metrics of digits.
 """
 
 import dataclasses

@@ -16,29 +16,9 @@ from trainers.measures.rank_correlation import rank_correlation
 
 NAMES = ("first digit", "second digit", "third digit")
 
+check = few_shot.check
 summary = few_shot.summary
 validation = few_shot.validation
-
-
-def check(run, data) -> None:
-    """Checks the section `evaluation` against the data.
-
-    Raises:
-        ValueError: As `few_shot.check`, and for other data sets and features.
-    """
-    if not run.data.dataset.startswith("n_digit/"):
-        raise ValueError(
-            "config.evaluation.name='n_digit_few_shot' is for the data sets "
-            f"n_digit/...; received {run.data.dataset!r}. Use "
-            "--config.evaluation.name=few_shot"
-        )
-    if run.data.backbone.network:
-        raise ValueError(
-            "config.evaluation.name='n_digit_few_shot' hides digits of images; "
-            "with config.backbone, examples are features. Use "
-            "--config.evaluation.name=few_shot"
-        )
-    few_shot.check(run, data)
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from trainers.config.run import DataFields
 from trainers.config.run import Run
 from trainers.data.look_at_data import DataSummary
 from trainers.goals.goals import METHODS
@@ -72,7 +73,7 @@ def goal_config(
         "steps_per_epoch": STEPS_PER_EPOCH,
         "num_epochs": NUM_EPOCHS,
         "patience": PATIENCE,
-        **_evaluation(goal, trained_by, dim, data),
+        **_evaluation(dataset, goal, trained_by, dim, data),
     }
 
 
@@ -90,7 +91,7 @@ def rows_per_batch(run: Run) -> int | None:
     return None
 
 
-def _evaluation(goal, trained_by, dim, data) -> dict:
+def _evaluation(dataset, goal, trained_by, dim, data) -> dict:
     """The sections `evaluation`, `validation` and `monitor`."""
     validation = {"split": "validation"}
     if goal == "retrieve":
@@ -118,6 +119,7 @@ def _evaluation(goal, trained_by, dim, data) -> dict:
                 "factor_names": tuple(names),
             },
         }
+    has_digits = DataFields(dataset).has_digits
     task = _episodes(data.counts["test"])
     # Some classes are left to be unknown.
     if len(data.counts["test"]) >= 4:
@@ -132,7 +134,7 @@ def _evaluation(goal, trained_by, dim, data) -> dict:
         }
         | {"num_episodes": 20},
         "evaluation": {
-            "name": "few_shot",
+            "name": "n_digit_few_shot" if has_digits else "few_shot",
             "splits": ("test",),
             "num_classes": (task["num_classes"],),
             "num_support": task["num_support"],

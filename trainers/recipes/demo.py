@@ -47,7 +47,7 @@ def get_config():
             "num_samples": 50,
         },
         evaluation={
-            "name": "few_shot",
+            "name": "n_digit_few_shot",
             "splits": ("test_seen", "test_unseen"),
             "num_classes": (NUM_SEEN, NUM_UNSEEN),
             "num_support": 50,

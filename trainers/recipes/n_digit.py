@@ -185,7 +185,7 @@ def _common(
             "num_samples": 50,
         },
         evaluation={
-            "name": "few_shot",
+            "name": "n_digit_few_shot",
             "splits": ("test_seen", "test_unseen"),
             "num_classes": (num_seen, UNSEEN_CLASSES[num_digits]),
             "num_support": 50,

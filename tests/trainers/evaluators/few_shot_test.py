@@ -16,6 +16,8 @@ from embeddings_tf.objectives import SoftContrastive
 from tests.trainers.images import images
 from trainers.config import load_recipe
 from trainers.config.load import recipe_names
+from trainers.config.run_config import config_of
+from trainers.config.run_config import run_from_config
 from trainers.data import data
 from trainers.evaluate import save_figures
 from trainers.evaluators import evaluator
@@ -208,15 +210,60 @@ def test_held_out_numbers_are_neither_trained_on_nor_tested(
     few_shot.check(run, its_data)
 
 
-def test_n_digit_numbers_have_an_evaluator_of_their_own():
-    """Under the name that recipes and older workdirs have for it."""
-    run = load_recipe(TINY)
-    assert run.evaluation.name == "few_shot"
+@pytest.mark.parametrize(
+    "recipe", [TINY, "demo", "n_digit_3_dim_2_prototypical"]
+)
+def test_n_digit_numbers_have_an_evaluation_of_their_own(recipe):
+    run = load_recipe(recipe)
+    assert run.evaluation.name == "n_digit_few_shot"
     assert evaluator(run) is n_digit_few_shot
-    run = load_recipe(TINY, ["dataset=omniglot"])
-    assert evaluator(run) is few_shot
-    with pytest.raises(ValueError, match="received 'omniglot'. Use"):
-        n_digit_few_shot.check(run, data.Data(run))
+    other = ["dataset=omniglot", "evaluation.name=few_shot"]
+    for overrides in (other, other[::-1]):
+        again = load_recipe(recipe, overrides)
+        assert evaluator(again) is few_shot
+        fields, expected = map(vars, (again.evaluation, run.evaluation))
+        assert {**fields} == {**expected, "name": "few_shot"}
+    back = [*other, f"dataset={run.data.dataset}"]
+    back += ["evaluation.name=n_digit_few_shot"]
+    assert load_recipe(recipe, back) == run
+
+
+def test_older_files_have_another_name_for_the_evaluation_of_digits():
+    run = load_recipe(TINY)
+    older = config_of(run)
+    older["evaluation"]["name"] = "few_shot"
+    assert run_from_config(older) == run
+    network = {"network": "ResNet50"}
+    of_features = run_from_config({**older, "backbone": network})
+    assert of_features.evaluation.name == "few_shot"
+    of_others = run_from_config({**older, "dataset": "omniglot"})
+    assert of_others.evaluation.name == "few_shot"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "overrides", "message"),
+    [
+        (TINY, ["dataset=omniglot"], "received 'omniglot'. Use .*=few_shot$"),
+        (
+            TINY,
+            ["backbone.network=ResNet50"],
+            "received 'n_digit/digits_2_number' with features of config.back",
+        ),
+        (
+            TINY,
+            ["evaluation.name=few_shot"],
+            "config.dataset='n_digit/digits_2_number'; use .*=n_digit_few_shot",
+        ),
+        (
+            "omniglot_1_shot_dim_2_prototypical",
+            ["dataset=n_digit/2_number"],
+            "'few_shot' does not know the digits of config.dataset='n_digit/2_",
+        ),
+    ],
+)
+def test_an_evaluation_that_is_not_for_the_data(recipe, overrides, message):
+    with pytest.raises(ValueError, match=message):
+        load_recipe(recipe, overrides)
 
 
 def some_features(monkeypatch, labels=lambda _, numbers: numbers):
@@ -228,7 +275,8 @@ def some_features(monkeypatch, labels=lambda _, numbers: numbers):
         return x[rows].astype("float32"), labels(split, numbers[rows])
 
     monkeypatch.setattr(data.datasets, "load", load)
-    overrides = ["dataset=made_up", "evaluation.num_support=3"]
+    overrides = ["dataset=made_up", "evaluation.name=few_shot"]
+    overrides += ["evaluation.num_support=3"]
     overrides += ["preprocess.name=", "evaluation.num_classes=(5, 5)"]
     run = load_recipe(TINY, overrides)
     return run, data.Data(run)
@@ -280,7 +328,8 @@ def test_classes_of_the_training_are_not_unknown(is_new, monkeypatch):
         return x[rows].astype("float32"), numbers[rows]
 
     monkeypatch.setattr(data.datasets, "load", load)
-    overrides = ["dataset=made_up", "evaluation.num_support=3"]
+    overrides = ["dataset=made_up", "evaluation.name=few_shot"]
+    overrides += ["evaluation.num_support=3"]
     overrides += ["preprocess.name=", "evaluation.num_classes=(3, 3)"]
     run = load_recipe(TINY, overrides)
     found, _ = few_shot.evaluate(run, data.Data(run), identity(6))

@@ -126,6 +126,13 @@ def test_counts_follow_the_smallest_class(tmp_path, capsys):
     assert "rows of 3 features" in capsys.readouterr().out
 
 
+def test_the_evaluation_of_digits_has_its_name(tmp_path, capsys):
+    run = write("n_digit/digits_2_number", "few_shot", tmp_path)
+    assert run.evaluation.name == "n_digit_few_shot"
+    assert "  evaluation n_digit_few_shot\n" in capsys.readouterr().out
+    assert "'n_digit_few_shot'" in (tmp_path / "recipe.py").read_text()
+
+
 @pytest.mark.parametrize(
     "name", [r"back\users", 'three"""quotes', "new\nline", "return\rhere"]
 )
