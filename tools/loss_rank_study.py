@@ -98,11 +98,11 @@ def recall_auroc(values, queries, gallery, labels, model) -> float:
     """Whether values tell which nearest clean image is of another class."""
     from embeddings_tf import metrics
     from embeddings_tf.models.method import Method
-    from trainers.evaluators import uncertainty
+    from trainers.measures.uncertainties import is_wrong
 
     method = Method(model)
     points = [method.points(side).numpy() for side in (queries, gallery)]
-    wrong = uncertainty.is_wrong(*points, labels, method.distance)
+    wrong = is_wrong(*points, labels, method.distance)
     return metrics.roc_auc(values, wrong)
 
 

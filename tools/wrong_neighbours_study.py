@@ -50,6 +50,7 @@ def measure(workdir: str) -> dict:
     from trainers.evaluators import uncertainty
     from trainers.measures.embed import embed
     from trainers.measures.embed import split_to_embed
+    from trainers.measures.uncertainties import uncertainties
     from trainers.trained import open_trained
 
     trained = open_trained(workdir)
@@ -65,7 +66,7 @@ def measure(workdir: str) -> dict:
         found = among_classes(
             method.points(embeddings).numpy(),
             of_x,
-            uncertainty.uncertainties(model, x, embeddings),
+            uncertainties(model, x, embeddings),
             method.distance,
         )
         rows += [{"images": num_images, **row} for row in found]
@@ -94,7 +95,7 @@ def among_classes(
         neighbour, and the R-AUROC of each uncertainty over all draws.
     """
     from embeddings_tf import metrics
-    from trainers.evaluators.uncertainty import is_wrong
+    from trainers.measures.uncertainties import is_wrong
 
     classes, rng = np.unique(labels), np.random.default_rng(0)
     found = []

@@ -12,6 +12,7 @@ from embeddings_tf.callbacks.embedding_measures import embedding_measures
 from embeddings_tf.callbacks.embedding_measures import variances
 from embeddings_tf.callbacks.held_out import require_labels
 from embeddings_tf.metrics import arrays
+from embeddings_tf.models.has_uncertainty import has_uncertainty
 from embeddings_tf.models.method import Method
 from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.arguments import array
@@ -190,7 +191,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
 
     def _uncertainty(self) -> dict[str, float]:
         """Mean and relative spread of the predictions of the head, if any."""
-        if getattr(self.model, "uncertainty", None) is None:
+        if not has_uncertainty(self.model):
             return {}
         x = keras.tree.map_structure(
             lambda values: tf.convert_to_tensor(values[:MOST_ROWS]), self.x

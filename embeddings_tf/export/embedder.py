@@ -7,6 +7,7 @@ import tensorflow as tf
 from embeddings_tf.export import checks
 from embeddings_tf.export import memory
 from embeddings_tf.layers.pixel_range import exported_checks
+from embeddings_tf.models.has_uncertainty import has_uncertainty
 from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.tensors import real_numbers
@@ -27,7 +28,7 @@ class Embedder:
         self.model = model
         self.preprocessing = preprocessing
         self.specs = specs
-        self.has_uncertainty = getattr(model, "uncertainty", None) is not None
+        self.has_uncertainty = has_uncertainty(model)
         self._unit_range = unit_range
         # Traced once for all signatures, so the name of the input is a tensor.
         signature = [tf.TensorSpec((), tf.string, "name_of_input"), *specs]

@@ -23,8 +23,13 @@ class NotFiniteError(ValueError):
     """A model returns NaN or infinity for a finite input."""
 
 
-def num_inputs(name: str, x) -> int:
+def num_inputs(name: str, x, remedy: str = SEVERAL_INPUTS) -> int:
     """Returns the number of inputs.
+
+    Args:
+        name: Name of the argument `x` in error messages.
+        x: Inputs of the model.
+        remedy: What to do with a model of several inputs.
 
     Raises:
         ValueError: If `x` has no rows, or is a dictionary of several inputs.
@@ -32,7 +37,7 @@ def num_inputs(name: str, x) -> int:
     if isinstance(x, Mapping):
         raise ValueError(
             f"`{name}` must have one row per input, like an array; received a "
-            f"dictionary with {', '.join(map(repr, x))}. {SEVERAL_INPUTS}"
+            f"dictionary with {', '.join(map(repr, x))}. {remedy}"
         )
     return num_rows(name, x)
 
@@ -68,13 +73,18 @@ def at_least_single(embeddings: np.ndarray) -> np.ndarray:
     return embeddings.astype(np.result_type(embeddings, np.float32), copy=False)
 
 
-def checked_batch(name: str, model, x, rows: slice) -> np.ndarray:
-    """Returns the inputs `x[rows]`, checked as in `embed_batch`."""
+def checked_batch(
+    name: str, model, x, rows: slice, remedy: str = SEVERAL_INPUTS
+) -> np.ndarray:
+    """Returns the inputs `x[rows]`, checked as in `embed_batch`.
+
+    `remedy` is as in `num_inputs`.
+    """
     found = x[rows]
     if isinstance(found, Mapping):
         raise ValueError(
             f"`{name}[first:last]` must be an array of inputs; received a "
-            f"dictionary with {', '.join(map(repr, found))}. {SEVERAL_INPUTS}"
+            f"dictionary with {', '.join(map(repr, found))}. {remedy}"
         )
     batch = array(name, found)
     require_input_shape(name, batch, model)

@@ -1,7 +1,6 @@
 """A model of embeddings that may have an uncertainty head."""
 
 import functools
-from collections.abc import Mapping
 
 import keras
 import numpy as np
@@ -10,6 +9,7 @@ import tensorflow as tf
 from embeddings_tf import compat
 from embeddings_tf.layers import UncertaintyHead
 from embeddings_tf.models.embed_batch import checked_batch
+from embeddings_tf.models.embed_batch import num_inputs
 from embeddings_tf.models.embed_batch import require_finite_output
 from embeddings_tf.models.encoder_features import differs_in_training
 from embeddings_tf.models.encoder_features import encoder_features
@@ -21,8 +21,11 @@ from embeddings_tf.models.prepare_for_replicas import (
 from embeddings_tf.models.training_loss import OwnLossModel
 from embeddings_tf.models.training_loss import mean_over_rows
 from embeddings_tf.models.uncertainty_loss import uncertainty_loss
-from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
+
+REMEDY = (
+    "For several inputs, call `embed_with_uncertainty(inputs)` with a batch."
+)
 
 
 class UncertainModel(OwnLossModel):
@@ -131,16 +134,10 @@ class UncertainModel(OwnLossModel):
                 uncertainty is not finite.
         """
         batch_size = positive_integer("batch_size", batch_size)
-        if isinstance(x, Mapping):
-            raise ValueError(
-                "`x` must have one row per input, like an array; received a "
-                f"dictionary with {', '.join(map(repr, x))}. For several "
-                "inputs, call `embed_with_uncertainty(inputs)` with a batch."
-            )
         parts = [np.zeros(0, "float32")]
-        for first in range(0, num_rows("x", x), batch_size):
+        for first in range(0, num_inputs("x", x, REMEDY), batch_size):
             rows = slice(first, first + batch_size)
-            batch = checked_batch("x", self, x, rows)
+            batch = checked_batch("x", self, x, rows, REMEDY)
             found = self._predict_batch(tf.convert_to_tensor(batch))
             require_finite_output(
                 "The uncertainty of input", found.numpy(), first

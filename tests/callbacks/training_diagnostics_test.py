@@ -161,6 +161,13 @@ def test_predictions_of_an_uncertainty_head(tmp_path):
     )
 
 
+def test_an_attribute_of_the_name_is_no_head(tmp_path):
+    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(3)])
+    model.compile("adam", losses.TripletLoss())
+    model.uncertainty = 0.1
+    assert "uncertainty" not in values_of(model, folder=tmp_path)
+
+
 def test_a_model_with_its_own_loss_and_images(tmp_path):
     """BetaVAE: its loss reads the images, not the mean that it returns."""
     shape = (4, 4, 1)

@@ -37,6 +37,19 @@ def image_encoder(gaussian=False, size=8, normalised=True):
     )
 
 
+class Pairs:
+    """Two inputs of a model, whose slices are dictionaries."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, rows):
+        return {"a": self.x[rows], "b": self.x[rows]}
+
+
 def images(count=24):
     rng = np.random.default_rng(0)
     return rng.uniform(0, 255, (count, 8, 8, 1)).astype("float32")
@@ -506,6 +519,8 @@ def test_refuses_inputs_without_a_meaning(trained):
         model.predict_uncertainty(x[:7].astype("complex64"))
     with pytest.raises(ValueError, match="with 'a', 'b'. For several inputs"):
         model.predict_uncertainty({"a": x, "b": x})
+    with pytest.raises(ValueError, match="with 'a', 'b'. For several inputs"):
+        model.predict_uncertainty(Pairs(x))
     assert model.predict_uncertainty(x[:0]).shape == (0,)
 
 

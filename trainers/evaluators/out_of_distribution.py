@@ -16,6 +16,7 @@ from trainers.evaluators import few_shot
 from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures import unknown_scores
 from trainers.measures.embed import embed
+from trainers.measures.embed import head_uncertainty
 from trainers.measures.embed import split_to_embed
 from trainers.terminal.progress import Progress
 
@@ -82,12 +83,10 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         }
         others["uniform noise"] = _noise(x)
         foreign = {name: embed(model, other) for name, other in others.items()}
-        head = None
-        if getattr(model, "uncertainty", None) is not None:
-            head = {
-                name: model.predict_uncertainty(rows)
-                for name, rows in {OWN: x, **others}.items()
-            }
+        head = {
+            name: head_uncertainty(model, rows)
+            for name, rows in {OWN: x, **others}.items()
+        }
         results[split] = measure(
             model, embed(model, x), labels, groups, foreign, wanted, head
         )
@@ -118,7 +117,7 @@ def measure(
         foreign: Embeddings of inputs of no class, by name.
         wanted: Numbers of classes, supports, queries, episodes and samples.
         head: Uncertainties of an `UncertaintyHead` of the test split, at the
-            key OWN, and of each entry of `foreign`; None without a head.
+            key OWN, and of each entry of `foreign`; each may be None.
 
     Returns:
         By kind of unknown inputs and score: mean AUROC and FPR at 95 % TPR,

@@ -15,13 +15,14 @@ from embeddings_tf.ops.other_rows import other_rows
 from trainers.data.examples import take
 from trainers.data.folds import class_ids
 from trainers.data.sprite_images import sprite_images
-from trainers.evaluators import uncertainty
 from trainers.measures.embed import BLOCK
 from trainers.measures.embed import embed
 from trainers.measures.embed import embed_points
 from trainers.measures.embed import split_to_embed
 from trainers.measures.held_out import HeldOutPoints
 from trainers.measures.scores import own_score
+from trainers.measures.uncertainties import is_wrong
+from trainers.measures.uncertainties import uncertainties
 from trainers.terminal.progress import Progress
 from trainers.terminal.progress import counted_images
 from trainers.training.model import untrained_model
@@ -179,11 +180,11 @@ def _uncertainty(model, x, embeddings, points, classes) -> dict:
     As for the recall, a query needs another example of its class.
     """
     distance, found = Method(model).distance, {}
-    sources = uncertainty.uncertainties(model, x, embeddings)
+    sources = uncertainties(model, x, embeddings)
     if not sources:
         return {}
     progress = Progress(len(classes), "example")
-    wrong = uncertainty.is_wrong(points, points, classes, distance, progress)
+    wrong = is_wrong(points, points, classes, distance, progress)
     is_query = np.bincount(classes)[classes] > 1
     wrong = wrong[is_query]
     for name, values in sources.items():

@@ -12,20 +12,18 @@ from embeddings_tf import datasets
 from embeddings_tf import metrics
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.datasets.degrade import KINDS
-from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops.nearest import Distances
-from embeddings_tf.ops.nearest import nearest
-from embeddings_tf.ops.other_rows import other_rows
 from trainers.data.examples import rows_of_classes
 from trainers.data.folds import class_ids
 from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures.embed import embed
-from trainers.measures.embed import head_uncertainty
 from trainers.measures.embed import split_to_embed
 from trainers.measures.episodes import episode_log_prob
 from trainers.measures.occluded import BLOCK
 from trainers.measures.rank_correlation import rank_correlation
+from trainers.measures.uncertainties import is_wrong
+from trainers.measures.uncertainties import sources
+from trainers.measures.uncertainties import uncertainties
 from trainers.terminal.progress import Progress
 
 CLEAN, CORRUPT = "clean", "corrupt"
@@ -55,7 +53,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
 
         return measure
 
-    names = _sources(model)
+    names = sources(model)
     measures = {f"recall_auroc_{name}": recall_auroc(name) for name in names}
     return callbacks.EmbeddingEvaluation(
         x, labels, {"recall_at_1": recall_at_1, **measures}, batch_size=BLOCK
@@ -149,23 +147,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     return results | method.diagnostics(), {}
 
 
-def uncertainties(model, x, embeddings) -> dict[str, np.ndarray]:
-    """Each uncertainty of inputs, `(n,)`, by name."""
-    head = head_uncertainty(model, x, shown=False)
-    found = {} if head is None else {"head": head}
-    variances = Method(model).variances(embeddings)
-    if variances is not None:
-        found["variance"] = variances.numpy().sum(-1)
-    return found
-
-
-def _sources(model) -> list[str]:
-    has_head = getattr(model, "uncertainty", None) is not None
-    return ["head"] * has_head + ["variance"] * Method(model).has_variances
-
-
 def _require_source(model) -> None:
-    if not _sources(model):
+    if not sources(model):
         raise ValueError(
             "the model has no uncertainty to evaluate: train an encoder that "
             "ends in a Gaussian, or set "
@@ -201,26 +184,6 @@ def damaged(x, condition: str, number: int):
             strengths.append(strength)
     back = np.argsort(order)
     return np.concatenate(blocks)[back], np.concatenate(strengths)[back]
-
-
-def is_wrong(
-    queries, gallery, labels, distance: str, progress: Progress | None = None
-) -> np.ndarray:
-    """Whether the nearest other row of the gallery has another class.
-
-    Neighbours are found as in `metrics.recall_at_k`. `progress` advances by
-    the queries.
-    """
-    queries = arrays.numbers("queries", queries, 2, "(n, dim)")
-    gallery = arrays.numbers("gallery", gallery, 2, "(n, dim)")
-    distances = Distances(queries, gallery, distance)
-    rows = np.arange(len(labels))
-    advance = None if progress is None else progress.advance
-    wrong = np.empty(len(labels), bool)
-    for block, found in nearest(distances, rows, 2, progress=advance):
-        other = other_rows(found, block)[:, 0]
-        wrong[block] = labels[other] != labels[block]
-    return wrong
 
 
 def _episode(wanted) -> dict:

@@ -4,7 +4,9 @@ import numpy as np
 
 from embeddings_tf import scoring
 from embeddings_tf.datasets import Utterances
+from embeddings_tf.models.has_uncertainty import has_uncertainty
 from embeddings_tf.models.method import Method
+from trainers.terminal.progress import CountedRows
 from trainers.terminal.progress import Progress
 
 BLOCK = 256
@@ -37,17 +39,24 @@ def head_uncertainty(model, x, shown: bool = True) -> np.ndarray | None:
 
     Shows the progress, unless `shown` is False.
     """
-    if getattr(model, "uncertainty", None) is None:
+    if not has_uncertainty(model):
         return None
-    # Utterances differ in length, so each is a batch.
+    batch_size = BLOCK
     if isinstance(x, Utterances):
-        batches = (x[number][np.newaxis] for number in range(len(x)))
-    else:
-        batches = (x[i : i + BLOCK] for i in range(0, len(x), BLOCK))
-    progress = Progress(len(x), "example") if shown else None
-    found = []
-    for batch in batches:
-        found.append(model.predict_uncertainty(batch))
-        if progress is not None:
-            progress.advance(len(batch))
-    return np.concatenate(found)
+        x, batch_size = _OneByOne(x), 1
+    if shown:
+        x = CountedRows(x, Progress(len(x), "example"))
+    return model.predict_uncertainty(x, batch_size)
+
+
+class _OneByOne:
+    """Utterances as batches of one, because they differ in length."""
+
+    def __init__(self, utterances: Utterances):
+        self.utterances = utterances
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self.utterances[rows.start][np.newaxis]

@@ -7,6 +7,8 @@ import keras
 import numpy as np
 import pytest
 
+from embeddings_tf.layers import UncertaintyHead
+from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import StochasticPrototypes
@@ -16,6 +18,7 @@ from trainers import evaluate
 from trainers import train
 from trainers.config.evaluation_fields import OutOfDistribution
 from trainers.evaluators import out_of_distribution
+from trainers.measures import embed
 from trainers.measures import unknown_scores
 
 WANTED = types.SimpleNamespace(
@@ -115,6 +118,34 @@ def test_the_uncertainty_of_a_head():
     assert found["worse"]["head_uncertainty"]["auroc"] == 1
     # Of one value, the AUROC is the share of known inputs below it.
     assert 0 < found["same"]["head_uncertainty"]["auroc"] < 1
+
+
+def test_every_pass_of_a_head_shows_its_progress(monkeypatch):
+    made = []
+
+    class Recorded(embed.Progress):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(embed, "Progress", Recorded)
+    x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
+    encoder = keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(2)]
+    )
+    model = EmbeddingModel(
+        encoder, TripletLoss(), uncertainty=UncertaintyHead()
+    )
+    model(x)
+    wanted = {**vars(WANTED), "splits": ("test",), "group": "", "others": ()}
+    run = types.SimpleNamespace(evaluation=types.SimpleNamespace(**wanted))
+    data = types.SimpleNamespace(split=lambda name: (x, LABELS))
+    results, _ = out_of_distribution.evaluate(run, data, model)
+    assert set(results["test"]) == {"other classes", "uniform noise"}
+    for scores in results["test"].values():
+        assert "head_uncertainty" in scores
+    # The examples and the noise: their embeddings and their uncertainties.
+    assert [found.done for found in made] == [64] * 4
 
 
 def test_one_episode_has_no_interval():

@@ -56,9 +56,7 @@ def test_classes_of_one_image_are_no_queries(monkeypatch):
     points = rng.normal(size=(40, 2))
     classes = np.array([*np.repeat(range(10), 3), *range(10, 20)])
     values = rng.random(40)
-    monkeypatch.setattr(
-        retrieval.uncertainty, "uncertainties", lambda *_: {"head": values}
-    )
+    monkeypatch.setattr(retrieval, "uncertainties", lambda *_: {"head": values})
     model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
     found = retrieval._uncertainty(model, None, points, points, classes)
     expected = metrics.recall_auroc(values, points, classes)

@@ -2,13 +2,17 @@ import keras
 import numpy as np
 import pytest
 
+from embeddings_tf.datasets import Utterances
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.layers import UncertaintyHead
+from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
 from trainers.config import load_recipe
 from trainers.measures import embed as embed_module
 from trainers.measures.embed import embed
 from trainers.measures.embed import embed_points
+from trainers.measures.embed import head_uncertainty
 from trainers.measures.held_out import HeldOutPoints
 from trainers.training.model import build_model
 
@@ -76,6 +80,41 @@ def test_a_recipe_whose_loss_does_not_fit_its_encoder(piece_size):
         build_model(run)
 
 
+def headed(*shape):
+    """A model with a head, of inputs `(..., *shape)`."""
+    x = keras.Input(shape)
+    z = keras.layers.Dense(4, activation="relu")(x)
+    if len(shape) > 1:
+        z = keras.layers.GlobalAveragePooling1D()(z)
+    z = keras.layers.Dense(2)(z)
+    model = EmbeddingModel(
+        keras.Model(x, z), TripletLoss(), uncertainty=UncertaintyHead()
+    )
+    model(np.zeros((1, *(n or 1 for n in shape)), "float32"))
+    return model
+
+
+def test_the_uncertainty_of_a_head():
+    x = np.random.default_rng(1).normal(size=(300, 3)).astype("float32")
+    model = headed(3)
+    expected = model.embed_with_uncertainty(x)[1]
+    for shown in (True, False):
+        found = head_uncertainty(model, x, shown)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert head_uncertainty(gaussian_model(), x) is None
+
+
+def test_the_head_names_the_example_that_is_not_finite():
+    x = np.zeros((300, 3), "float32")
+    x[299, 1] = np.nan
+    with pytest.raises(ValueError, match="Input 299 is not finite"):
+        head_uncertainty(headed(3), x)
+    x[150:] = 1e38  # the sum over the frames overflows
+    x = Utterances(x, lengths=[100, 50, 150])
+    with pytest.raises(ValueError, match="uncertainty of input 2 is not fin"):
+        head_uncertainty(headed(None, 3), x)
+
+
 def test_embedding_shows_its_progress_except_during_training(monkeypatch):
     made = []
 
@@ -90,6 +129,10 @@ def test_embedding_shows_its_progress_except_during_training(monkeypatch):
     embed(model, x)
     (progress,) = made
     assert progress.total == progress.done == 300
+    head_uncertainty(headed(2), x)
+    assert [found.done for found in made] == [300, 300]
+    made.pop()
+    head_uncertainty(headed(2), x, shown=False)
     held_out = HeldOutPoints(x, np.arange(300) // 2, {})
     held_out.set_model(model)
     held_out.embed()
