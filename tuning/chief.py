@@ -6,10 +6,11 @@ import socket
 import threading
 import time
 
-TUNER_ID = "KERASTUNER_TUNER_ID"
-ORACLE_IP = "KERASTUNER_ORACLE_IP"
-ORACLE_PORT = "KERASTUNER_ORACLE_PORT"
-CHIEF = (TUNER_ID, ORACLE_IP, ORACLE_PORT)
+from tuning.environment import CHIEF
+from tuning.environment import ORACLE_IP
+from tuning.environment import ORACLE_PORT
+from tuning.environment import TUNER_ID
+
 # How long the chief keeps telling workers that the search is over.
 FAREWELL_SECONDS = 10
 

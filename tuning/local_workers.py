@@ -9,6 +9,7 @@ import sys
 
 from keras_tuner.engine.trial import TrialStatus
 
+from tuning.environment import TUNER_ID
 from tuning.trial_files import record_failure
 
 # How often a worker may be killed in a trial without finishing an epoch.
@@ -70,7 +71,7 @@ class LocalWorkers:
                 env={
                     "TF_NUM_INTRAOP_THREADS": str(self.threads),
                     **os.environ,
-                    "KERASTUNER_TUNER_ID": name,
+                    TUNER_ID: name,
                 },
                 stdin=subprocess.PIPE,
                 stdout=log,

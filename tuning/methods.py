@@ -1,5 +1,6 @@
 """The values of each method that a search draws, one table for all spaces."""
 
+from trainers.config.places import METHODS
 from tuning.fields import choose
 from tuning.fields import choose_distance
 from tuning.fields import set_field
@@ -27,7 +28,6 @@ CHOICES = {
 # The paper chose 2 of 22 dimensions, and 3, 63 and 70 of 500. See `num_dims`.
 SHARES_OF_DIMS = (0.01, 0.03, 0.1, 0.2, 0.5, 1.0)
 NUM_PER_CLASS = (3, 5, 10)  # divide 30 and 60
-SECTIONS = ("loss", "objective", "autoencoder")
 
 
 def choose_class_batches(hyperparameters, config, num_examples: int) -> None:
@@ -124,7 +124,7 @@ def method_name(config) -> str:
 
 
 def _method(config) -> tuple[str, str]:
-    for section in SECTIONS:
+    for section in METHODS:
         if section in config:
             return section, config[section].name
     raise ValueError(
