@@ -33,6 +33,8 @@ from tuning.trial_files import write_objective
 # A worker takes over a trial if its folder was unlocked for this long.
 ORPHANED_SECONDS = 5
 POLL_SECONDS = 0.5
+# How long a worker waits until the last worker of a trial has left its folder.
+PATIENCE_SECONDS = 10
 # Fields in keras-tuner's file of a trial.
 _TRIAL = ("trial_id", "hyperparameters", "metrics", "score", "best_step")
 _TRIAL += ("status", "message")
@@ -339,9 +341,9 @@ class Tuner(keras_tuner.Tuner):
 
 
 @contextlib.contextmanager
-def _open_when_free(folder: pathlib.Path, patience: float = 10):
+def _open_when_free(folder: pathlib.Path):
     """Opens the trial's workdir; waits while the last worker leaves it."""
-    give_up = time.monotonic() + patience
+    give_up = time.monotonic() + PATIENCE_SECONDS
     with contextlib.ExitStack() as stack:
         while True:
             try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import types
 
 import keras_tuner
@@ -215,6 +216,27 @@ def test_an_answer_that_is_lost_can_be_asked_for_again(tmp_path):
     end(oracle, trial)
     end(oracle, trial)
     assert oracle.end_order == [trial.trial_id]
+
+
+def test_a_worker_waits_for_the_last_worker_of_its_trial(tmp_path, monkeypatch):
+    monkeypatch.setattr(tuner, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(tuner, "PATIENCE_SECONDS", 60)
+    with open_workdir(str(tmp_path / "trial")) as path:
+        (path / "a.json").write_text("")
+        entered = threading.Event()
+        other = threading.Thread(target=_enter, args=(path, entered))
+        other.start()
+        assert not entered.wait(0.1)
+    assert entered.wait(60)
+    other.join()
+    monkeypatch.setattr(tuner, "PATIENCE_SECONDS", 0.05)
+    with open_workdir(str(path)), pytest.raises(BlockingIOError):
+        _enter(path, entered)
+
+
+def _enter(path, entered):
+    with tuner._open_when_free(path):
+        entered.set()
 
 
 def test_a_trial_that_kills_its_process_ends_as_failed(tmp_path):

@@ -19,9 +19,9 @@ def split_to_embed(data, name: str) -> tuple:
     return x, labels
 
 
-def embed_points(model, x, shown: bool = True) -> np.ndarray:
+def embed_points(model, x) -> np.ndarray:
     """Embeds all of `x` as points; a Gaussian becomes its mean."""
-    return Method(model).points(embed(model, x, shown)).numpy()
+    return Method(model).points(embed(model, x)).numpy()
 
 
 def embed(model, x, shown: bool = True) -> np.ndarray:
