@@ -196,7 +196,7 @@ def _list_fields(parser: argparse.ArgumentParser, words) -> None:
     parser.exit()
 
 
-def run(function, *arguments) -> int:
+def run(function, *arguments, **options) -> int:
     """Calls a command; bad input gives a one-line error, not a traceback.
 
     With `EMBEDDINGS_TF_TRACEBACK=1` in the environment, the traceback is also
@@ -207,7 +207,7 @@ def run(function, *arguments) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with _plain_warnings(), quiet_pipe():
-            function(*arguments)
+            function(*arguments, **options)
     except KeyboardInterrupt:
         print(
             "stopped; trainings, comparisons and searches continue if you "

@@ -4,13 +4,16 @@
 """
 
 import argparse
+import dataclasses
 import pathlib
 import shlex
 import sys
 import unicodedata
+from collections.abc import Sequence
 
 from trainers import command_line
 from trainers.terminal import command_names
+from trainers.trained.recalibration import Recalibration
 
 SCORES = ("log_evidence", "nearest_distance")
 
@@ -46,7 +49,6 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--class",
         dest="label",
-        type=_class_name,
         metavar="NAME",
         help="class of all inputs, if they are files",
     )
@@ -54,7 +56,6 @@ def parser() -> argparse.ArgumentParser:
         "--classes",
         nargs="+",
         action="extend",
-        type=_class_name,
         metavar="NAME",
         help="enrol only these classes; a name that starts with - is written "
         "--classes=-NAME",
@@ -69,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
         "--remove",
         nargs="+",
         action="extend",
-        type=_class_name,
+        default=[],
         metavar="NAME",
         help="remove these classes; a name that starts with - is written "
         "--remove=-NAME",
@@ -97,33 +98,78 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--no-input-check",
-        action="store_true",
+        dest="input_check",
+        action="store_false",
         help="answer 'unknown' only by the threshold; default: also for inputs "
         "that do not look like the calibration examples, such as noise",
     )
     result.add_argument(
         "--no-threshold",
-        action="store_true",
+        dest="threshold",
+        action="store_false",
         help="no threshold, also of a gallery that has one: the answer is "
         "never 'unknown'",
     )
     return result
 
 
-def enroll(arguments: argparse.Namespace) -> None:
-    """Adds or removes classes, and writes the gallery."""
+def enroll(
+    gallery: str,
+    inputs: Sequence[str] = (),
+    workdir: str | None = None,
+    *,
+    split: str = "",
+    label: str | None = None,
+    classes: Sequence[str] | None = None,
+    examples_per_class: int | None = None,
+    remove: Sequence[str] = (),
+    score: str | None = None,
+    false_accept_rate: float | None = None,
+    calibration: str | None = None,
+    input_check: bool = True,
+    threshold: bool = True,
+) -> None:
+    """Adds or removes classes, and writes the gallery.
+
+    Args:
+        gallery: File of the gallery; a new one, or one that is changed.
+        inputs: One folder with a subfolder per class or one data set; or files
+            of one class, with `label`.
+        workdir: Folder of the run; None: as in the gallery.
+        split: Split of the data; "": all.
+        label: Class of all inputs, if they are files.
+        classes: The only classes that are enrolled; None: all.
+        examples_per_class: Only the first examples of each class; None: all.
+        remove: Classes that are removed.
+        score: Name in `SCORES`; None: as in the gallery, or the first.
+        false_accept_rate, calibration, input_check, threshold: As in
+            `Recalibration`.
+    """
     from trainers.trained.answers_file import require_writable
 
-    path = require_writable("--gallery", arguments.gallery, (".npz",))
-    _check(arguments, path)
+    path = require_writable("--gallery", gallery, (".npz",))
+    chosen = _Chosen(
+        inputs,
+        split,
+        None if label is None else _class_name(label),
+        None if classes is None else [*map(_class_name, classes)],
+        examples_per_class,
+    )
+    removed = list(dict.fromkeys(map(_class_name, remove)))
+    calibrated = Recalibration(
+        false_accept_rate, calibration, threshold, input_check
+    )
+    _check(path, workdir, chosen, removed, calibrated)
+    chosen.check()
+    calibrated.check()
     from trainers.terminal.quiet import import_tensorflow
     from trainers.trained.stored_paths import workdir_of
     from trainers.trained.trained import require_trained
 
     if path.exists():
-        workdir = workdir_of(path, arguments.workdir, "trainers.enroll")
+        source = workdir_of(path, workdir, "trainers.enroll")
     else:
-        workdir = str(require_trained(arguments.workdir))
+        source = str(require_trained(workdir))
     import_tensorflow()
     from embeddings_tf.ops.locked_folder import locked_folder
 
@@ -135,94 +181,129 @@ def enroll(arguments: argparse.Namespace) -> None:
         )
 
     with locked_folder(path.parent, say_so):
-        _enroll(arguments, path, workdir)
+        trained, opened = _opened(path, source, workdir is not None, score)
+        _change(trained, opened, path, chosen, removed, calibrated)
+        opened.save(path)
+        _report(path, opened, workdir)
+        _draw(opened, trained.workdir)
 
 
-def _enroll(
-    arguments: argparse.Namespace, path: pathlib.Path, workdir: str
-) -> None:
-    """Changes the gallery as it is now, with a lock on its folder."""
-    from embeddings_tf.ops.counted import counted
-    from embeddings_tf.scoring.open_set import require_free_answer
-    from trainers.trained.galleries import calibrate
-    from trainers.trained.galleries import calibration_inputs
+@dataclasses.dataclass(frozen=True)
+class _Chosen:
+    """The examples that are enrolled, as the flags of this command say."""
+
+    inputs: Sequence[str]
+    split: str
+    label: str | None
+    classes: list[str] | None
+    examples_per_class: int | None
+
+    def check(self) -> None:
+        """Checks the flags, before anything is loaded."""
+        of_inputs = {
+            "--class": self.label,
+            "--classes": self.classes,
+            "--examples-per-class": self.examples_per_class,
+            "--split": self.split,
+        }
+        unused = [flag for flag, value in of_inputs.items() if value]
+        if unused and not self.inputs:
+            raise ValueError(
+                f"{unused[0]} chooses among inputs, but there are none; name "
+                f"what to enrol, or leave out {', '.join(unused)}"
+            )
+        label, count = self.label, self.examples_per_class
+        if label is not None and (not label or label != label.strip()):
+            raise ValueError(
+                "--class must be a name without blanks around it; received "
+                f"{label!r}"
+            )
+        if count is not None and count < 1:
+            raise ValueError(
+                f"--examples-per-class must be at least 1; received {count}"
+            )
+
+    def read(self, run):
+        """Returns the examples with their labels; None without inputs."""
+        from trainers.trained.galleries import rows_to_enroll
+        from trainers.trained.inputs import read_inputs
+
+        if not self.inputs:
+            return None
+        found = read_inputs(run, [*self.inputs], self.split)
+        if self.label is not None:
+            if found.labels is not None:
+                raise ValueError(
+                    "--class is for files; the folders or the data set have "
+                    "classes. Leave it out, or choose with --classes"
+                )
+            found = found.with_labels(self.label)
+        return found.take(
+            rows_to_enroll(found, self.classes, self.examples_per_class)
+        )
+
+
+def _opened(path: pathlib.Path, workdir: str, own_code: bool, score):
+    """Returns the run of a gallery, and the gallery as it is now, or empty."""
     from trainers.trained.galleries import new_gallery
     from trainers.trained.galleries import open_gallery
-    from trainers.trained.galleries import require_promise
+
+    if not path.exists():
+        return new_gallery(path, workdir, score or SCORES[0])
+    trained, gallery = open_gallery(path, workdir, own_code=own_code)
+    if score not in (None, gallery.score):
+        raise ValueError(
+            f"{path} uses the score {gallery.score}; received --score "
+            f"{score}. Choose another --gallery"
+        )
+    return trained, gallery
+
+
+def _change(trained, gallery, path, chosen, removed, calibrated) -> None:
+    """Changes the classes of a gallery and its calibration."""
+    from embeddings_tf.scoring.open_set import require_free_answer
+
+    enrolled = set(gallery.classes_.tolist()) if path.exists() else set()
+    if removed:
+        _require_removable(removed, gallery.classes_.tolist())
+    found = chosen.read(trained.run)
+    enrolled -= set(removed)
+    if found is not None:
+        require_free_answer(gallery.unknown, found.labels, "Rename the class")
+        enrolled |= set(found.labels)
+    calibrate = calibrated.prepare(
+        trained, gallery, enrolled, is_added=found is not None
+    )
+    for name in removed:
+        gallery.remove(name)
+    if found is not None:
+        _add(trained, gallery, path, found, chosen.inputs[0])
+    calibrate()
+
+
+def _add(trained, gallery, path: pathlib.Path, found, data: str) -> None:
+    """Embeds examples and enrols them."""
+    from embeddings_tf.ops.counted import counted
     from trainers.trained.stored_paths import full_names
     from trainers.trained.stored_paths import stored_names
     from trainers.trained.trained import embed_inputs
 
-    rate = arguments.false_accept_rate
-    kept = kept_check = None  # of the calibration, if only the rate changes
-    if path.exists():
-        trained, gallery = open_gallery(
-            path, workdir, own_code=arguments.workdir is not None
-        )
-        if arguments.score not in (None, gallery.score):
-            raise ValueError(
-                f"{path} uses the score {gallery.score}; received --score "
-                f"{arguments.score}. Choose another --gallery"
-            )
-        if rate is None and gallery.calibration_ is not None:
-            rate = gallery.false_accept_rate_
-        if arguments.false_accept_rate and not arguments.calibration:
-            kept, kept_check = gallery.held_out_examples_, gallery.typicality
-        if arguments.no_threshold or _is_new_calibration(arguments):
-            # The old examples may be too few for what is enrolled now.
-            gallery.remove_threshold()
-        _remove(gallery, dict.fromkeys(arguments.remove or ()))
-    else:
-        trained, gallery = new_gallery(
-            path, workdir, arguments.score or SCORES[0]
-        )
     known = gallery.examples_.names if path.exists() else ()
-    enrolled = set(gallery.classes_) if path.exists() else set()
-    found = None
-    if arguments.inputs:
-        found = _inputs_to_enroll(trained.run, arguments)
-        require_free_answer(gallery.unknown, found.labels, "Rename the class")
-        enrolled |= set(found.labels)
-    others = None
-    # Errors of the calibration come before the inputs are embedded.
-    if kept is not None:
-        require_promise(set(kept.labels) - enrolled, rate)
-    elif _needs_calibration(arguments, gallery):
-        others = calibration_inputs(
-            trained, arguments.calibration, rate, enrolled
-        )
-    elif found is not None and gallery.calibration_ is not None:
-        held_out = set(gallery.held_out_examples_.labels)
-        require_promise(held_out - enrolled, rate)
-    if found is not None:
-        embeddings = embed_inputs(trained, found, "examples")
-        # Rows have the same names in other data, and are other examples there.
-        are_files = found.are_files
-        names = full_names(found.names, arguments.inputs[0], are_files)
-        names = stored_names(names, path, known, are_files=are_files)
-        gallery.enroll(embeddings, found.labels, names)
-        replaced = len(known) + len(names) - len(gallery.examples_)
-        if replaced:
-            print(f"Replaced {counted(replaced, 'example')} enrolled before.")
-    if others is not None:
-        check_inputs = not arguments.no_input_check
-        calibrate(trained, gallery, others, rate, check_inputs)
-    elif kept is not None:
-        gallery.calibrate(kept.embeddings, kept.labels, rate)
-        gallery.typicality = kept_check
-    if arguments.no_input_check:
-        gallery.typicality = None
-    gallery.save(path)
-    _report(path, gallery, arguments.workdir)
-    _draw(gallery, trained.workdir)
+    embeddings = embed_inputs(trained, found, "examples")
+    # Rows have the same names in other data, and are other examples there.
+    names = full_names(found.names, data, found.are_files)
+    names = stored_names(names, path, known, are_files=found.are_files)
+    gallery.enroll(embeddings, found.labels, names)
+    replaced = len(known) + len(names) - len(gallery.examples_)
+    if replaced:
+        print(f"Replaced {counted(replaced, 'example')} enrolled before.")
 
 
-def _remove(gallery, names) -> None:
-    """Removes classes, once it is known that all can be removed."""
+def _require_removable(names: list[str], known: list[str]) -> None:
+    """Checks that a gallery has all classes to remove, and others."""
     from embeddings_tf.ops.counted import counted
     from embeddings_tf.ops.listed import listed
 
-    known = gallery.classes_.tolist()
     missing = [repr(name) for name in names if name not in known]
     if missing:
         raise ValueError(
@@ -236,26 +317,6 @@ def _remove(gallery, names) -> None:
             f"{counted(len(known), 'class', 'classes')}, and a gallery needs "
             "at least one. Enrol another class first, or start a new gallery"
         )
-    for name in names:
-        gallery.remove(name)
-
-
-def _inputs_to_enroll(run, arguments: argparse.Namespace):
-    """Reads the wanted inputs, with their labels."""
-    from trainers.trained.galleries import rows_to_enroll
-    from trainers.trained.inputs import read_inputs
-
-    found = read_inputs(run, arguments.inputs, arguments.split)
-    if arguments.label is not None:
-        if found.labels is not None:
-            raise ValueError(
-                "--class is for files; the folders or the data set have "
-                "classes. Leave it out, or choose with --classes"
-            )
-        found = found.with_labels(arguments.label)
-    return found.take(
-        rows_to_enroll(found, arguments.classes, arguments.examples_per_class)
-    )
 
 
 def _draw(gallery, workdir) -> None:
@@ -283,75 +344,21 @@ def _draw(gallery, workdir) -> None:
     save_picture(draw, workdir / "enroll.png")
 
 
-def _check(arguments, path) -> None:
-    """Checks the flags against each other, before anything is loaded."""
-    if arguments.calibration == "":
-        raise ValueError(
-            "--calibration is empty; name a folder or data (. is the current "
-            "folder), or leave it out"
-        )
-    if not path.exists() and not arguments.workdir:
+def _check(path, workdir, chosen, removed, calibrated) -> None:
+    """Checks that there is a gallery or a run, and something to change."""
+    if not path.exists() and not workdir:
         raise ValueError(
             f"there is no gallery {path} yet; name the run of its model with "
             "--workdir"
         )
-    if not (arguments.inputs or arguments.remove):
-        changes = (
-            arguments.calibration,
-            arguments.false_accept_rate,
-            arguments.no_threshold,
-            arguments.no_input_check,
-        )
-        if not (path.exists() and any(changes)):
+    if not (chosen.inputs or removed):
+        if not (path.exists() and calibrated.is_asked):
             raise ValueError(
                 "name what to enrol: a folder with a subfolder per class, or "
                 "a data set"
             )
-    of_inputs = {
-        "--class": arguments.label,
-        "--classes": arguments.classes,
-        "--examples-per-class": arguments.examples_per_class,
-        "--split": arguments.split,
-    }
-    unused = [flag for flag, value in of_inputs.items() if value]
-    if unused and not arguments.inputs:
-        raise ValueError(
-            f"{unused[0]} chooses among inputs, but there are none; name what "
-            f"to enrol, or leave out {', '.join(unused)}"
-        )
-    if arguments.remove and not path.exists():
+    if removed and not path.exists():
         raise ValueError(f"--remove: there is no gallery {path}")
-    label = arguments.label
-    if label is not None and (not label or label != label.strip()):
-        raise ValueError(
-            "--class must be a name without blanks around it; received "
-            f"{label!r}"
-        )
-    count = arguments.examples_per_class
-    if count is not None and count < 1:
-        raise ValueError(
-            f"--examples-per-class must be at least 1; received {count}"
-        )
-    rate = arguments.false_accept_rate
-    if rate is not None and not 0 < rate < 1:
-        raise ValueError(
-            "--false-accept-rate must be between 0 and 1, for example 0.05; "
-            f"received {rate}"
-        )
-    if arguments.no_threshold and (rate or arguments.calibration):
-        raise ValueError(
-            "--no-threshold contradicts --false-accept-rate and --calibration"
-        )
-
-
-def _needs_calibration(arguments, gallery) -> bool:
-    if arguments.no_threshold:
-        return False
-    return _is_new_calibration(arguments) or gallery.calibration_ is None
-
-
-def _is_new_calibration(arguments) -> bool:
-    return bool(arguments.calibration or arguments.false_accept_rate)
 
 
 def _report(path, gallery, workdir) -> None:
@@ -390,7 +397,7 @@ def _report(path, gallery, workdir) -> None:
 
 
 def main(words=None) -> int:
-    return command_line.run(enroll, parser().parse_args(words))
+    return command_line.run(enroll, **vars(parser().parse_args(words)))
 
 
 if __name__ == "__main__":

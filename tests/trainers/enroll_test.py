@@ -218,15 +218,34 @@ def test_files_of_one_class(gallery, colours):
     assert contents(gallery)["labels"].tolist()[-6:] == ["a new one"] * 6
 
 
-def test_names_that_look_equal_are_one_name():
+def test_names_that_look_equal_are_one_name(gallery, colours):
     """As in data: é, and e with an accent of its own."""
-    names = ["e\u0301", "\u00e9"]
-    words = ["a.png", "--gallery", "g.npz", "--class", names[0]]
-    words += ["--classes", *names, "--remove", names[0]]
-    found = enroll.parser().parse_args(words)
-    assert found.label == names[1]
-    assert found.classes == [names[1]] * 2
-    assert found.remove == [names[1]]
+    name, other = "\u00e9", "e\u0301"
+    photo = colours / "photos" / TEST[5] / "0.png"
+    words = ["--gallery", gallery, photo, "--class", other]
+    assert call(enroll, *words, "--classes", other, name) == 0
+    assert contents(gallery)["labels"].tolist()[-1] == name
+    assert call(enroll, "--gallery", gallery, "--remove", other, name) == 0
+    assert name not in contents(gallery)["labels"]
+
+
+def test_a_gallery_is_changed_from_python(gallery, colours, tmp_path, capsys):
+    """The keyword arguments are the flags, with their defaults."""
+    photos, other = str(colours / "photos"), tmp_path / "other.npz"
+    enroll.enroll(
+        str(other),
+        [photos],
+        str(colours / "run"),
+        split="test",
+        classes=TEST[:4],
+        examples_per_class=2,
+        false_accept_rate=0.25,
+    )
+    assert other.read_bytes() == gallery.read_bytes()
+    enroll.enroll(str(other), remove=[TEST[0]], threshold=False)
+    assert set(contents(other)["labels"]) == set(TEST[1:4])
+    with pytest.raises(ValueError, match="name what to enrol"):
+        enroll.enroll(str(other))
 
 
 def test_a_repeated_flag_adds_names():
