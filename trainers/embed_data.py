@@ -68,8 +68,7 @@ def embed_data(
     embeddings = embed_inputs(trained, found)
     columns = _columns(trained, found, embeddings)
     if path.suffix.lower() == ".npz":
-        data = [*inputs, trained.run.data.dataset][0]
-        _write_npz(path, trained, columns, data, found.are_files)
+        _write_npz(path, trained, columns, found)
     else:
         _write_parquet(path, columns)
     shape = " x ".join(map(str, columns["embedding"].shape))
@@ -182,7 +181,7 @@ def _draw(trained, embeddings, labels) -> None:
     save_picture(draw, trained.workdir / "embed.png")
 
 
-def _write_npz(path, trained, columns, data: str, are_files: bool) -> None:
+def _write_npz(path, trained, columns, found) -> None:
     from embeddings_tf.scoring import array_file
     from embeddings_tf.scoring.fingerprint import fingerprint
     from trainers.trained.stored_paths import KIND
@@ -191,7 +190,7 @@ def _write_npz(path, trained, columns, data: str, are_files: bool) -> None:
     from trainers.trained.stored_paths import stored_names
 
     names = stored_names(
-        columns["paths"], path, with_data=False, are_files=are_files
+        columns["paths"], path, with_data=False, are_files=found.are_files
     )
     columns = {**columns, "paths": names}
     settings = {
@@ -199,8 +198,8 @@ def _write_npz(path, trained, columns, data: str, are_files: bool) -> None:
         "fingerprint": fingerprint(trained.model),
         "source": relative_path(trained.workdir, path),
         # Rows have the same names in other data; `nearest` tells them apart.
-        "data": stored_data(data, path),
-        "files": are_files,
+        "data": stored_data(found.data, path),
+        "files": found.are_files,
     }
     array_file.write(path, columns, settings)
 

@@ -230,7 +230,7 @@ class _Chosen:
 
         if not self.inputs:
             return None
-        found = read_inputs(run, [*self.inputs], self.split)
+        found = read_inputs(run, self.inputs, self.split)
         if self.label is not None:
             if found.labels is not None:
                 raise ValueError(
@@ -277,22 +277,22 @@ def _change(trained, gallery, path, chosen, removed, calibrated) -> None:
     for name in removed:
         gallery.remove(name)
     if found is not None:
-        _add(trained, gallery, path, found, chosen.inputs[0])
+        _add(trained, gallery, path, found)
     calibrate()
 
 
-def _add(trained, gallery, path: pathlib.Path, found, data: str) -> None:
+def _add(trained, gallery, path: pathlib.Path, found) -> None:
     """Embeds examples and enrols them."""
     from embeddings_tf.ops.counted import counted
-    from trainers.trained.stored_paths import full_names
     from trainers.trained.stored_paths import stored_names
     from trainers.trained.trained import embed_inputs
 
     known = gallery.examples_.names if path.exists() else ()
     embeddings = embed_inputs(trained, found, "examples")
     # Rows have the same names in other data, and are other examples there.
-    names = full_names(found.names, data, found.are_files)
-    names = stored_names(names, path, known, are_files=found.are_files)
+    names = stored_names(
+        found.full_names, path, known, are_files=found.are_files
+    )
     gallery.enroll(embeddings, found.labels, names)
     replaced = len(known) + len(names) - len(gallery.examples_)
     if replaced:

@@ -4,8 +4,11 @@
 """
 
 import argparse
+import os
+import pathlib
 import shlex
 import sys
+from collections.abc import Sequence
 
 from trainers import command_line
 from trainers.terminal import command_names
@@ -34,17 +37,34 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def identify(arguments: argparse.Namespace) -> None:
-    """Prints one line per input: path, answer, probability, score, decision."""
-    import os
-    import pathlib
+def identify(
+    gallery: str,
+    inputs: Sequence[str] = (),
+    workdir: str | None = None,
+    *,
+    split: str = "",
+    output: str | None = None,
+    figure: str | None = None,
+) -> dict:
+    """Prints one line per input: path, answer, probability, score, decision.
 
+    Args:
+        gallery: File of the gallery.
+        inputs: As for `trainers.trained.inputs.read_inputs`.
+        workdir: Folder of the run; None: as in the gallery.
+        split: Split of the data; "": all.
+        output: File of the answers, or None.
+        figure: File of the picture; None: in the workdir.
+
+    Returns:
+        The answers by column, as in `output`.
+    """
     from trainers.terminal.quiet import import_tensorflow
     from trainers.trained.stored_paths import workdir_of
 
-    output, figure = answers_paths(arguments)
-    path = pathlib.Path(os.path.expanduser(arguments.gallery))
-    workdir = workdir_of(path, arguments.workdir, "trainers.enroll")
+    table, picture = answers_paths(output, figure, [*inputs, gallery])
+    path = pathlib.Path(os.path.expanduser(gallery))
+    source = workdir_of(path, workdir, "trainers.enroll")
     import_tensorflow()
     from trainers.trained.galleries import open_gallery
     from trainers.trained.inputs import read_inputs
@@ -52,40 +72,37 @@ def identify(arguments: argparse.Namespace) -> None:
     from trainers.trained.known_classes import is_enrolled
     from trainers.trained.trained import embed_inputs
 
-    trained, gallery = open_gallery(
-        path, workdir, own_code=arguments.workdir is not None
-    )
-    inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
-    written = {"--output": output, "--figure": figure}
-    if figure is not None:
-        written["the second picture"] = _confusion_path(figure)
-    require_not_read(written, [trained.run.data.dataset, *inputs.names])
-    embeddings = embed_inputs(trained, inputs)
-    found = _identified(gallery, embeddings, inputs.x)
-    columns = {"path": inputs.names, **found}
-    if inputs.labels is not None:
-        columns["label"] = inputs.labels
-    _print_lines(columns, gallery.threshold_)
+    trained, opened = open_gallery(path, source, own_code=workdir is not None)
+    asked = read_inputs(trained.run, inputs, split)
+    written = {"--output": table, "--figure": picture}
+    if picture is not None:
+        written["the second picture"] = _confusion_path(picture)
+    require_not_read(written, [trained.run.data.dataset, *asked.names])
+    found = _identified(opened, embed_inputs(trained, asked), asked.x)
+    columns = {"path": asked.names, **found}
+    if asked.labels is not None:
+        columns["label"] = asked.labels
+    _print_lines(columns, opened.threshold_)
     _print_untypical(found)
     groups, labelled = {}, None
-    if inputs.labels is not None:
-        groups = groups_of_classes(trained, gallery, path, inputs.labels)
-        data = [*arguments.inputs, trained.run.data.dataset][0]
-        enrolled = is_enrolled(gallery, path, inputs, data)
-        _print_summary(gallery, inputs.labels, found, groups, enrolled)
+    if asked.labels is not None:
+        groups = groups_of_classes(trained, opened, path, asked.labels)
+        enrolled = is_enrolled(opened, path, asked)
+        _print_summary(opened, asked.labels, found, groups, enrolled)
         groups = {name: rows & ~enrolled for name, rows in groups.items()}
-        labelled = inputs.labels[~enrolled], found["answer"][~enrolled]
-    if output is not None:
-        write_answers(output, columns)
-        print(f"Every answer: {output}")
-    _draw(gallery, groups, found, labelled, figure, trained.workdir)
-    split = ["--split", arguments.split] if arguments.split else []
-    run = ["--workdir", arguments.workdir] if arguments.workdir else []
-    words = ["--gallery", str(path), *arguments.inputs, *split, *run]
+        labelled = asked.labels[~enrolled], found["answer"][~enrolled]
+    if table is not None:
+        write_answers(table, columns)
+        print(f"Every answer: {table}")
+    _draw(opened, groups, found, labelled, picture, trained.workdir)
+    words = ["--gallery", str(path), *inputs]
+    words += ["--split", split] if split else []
+    words += ["--workdir", workdir] if workdir else []
     print(
         f"Next: {command_names.shell_command('trainers.nearest')} "
         f"{shlex.join(words)}"
     )
+    return columns
 
 
 def _identified(gallery, embeddings, x) -> dict:
@@ -242,7 +259,7 @@ def _confusion_path(figure):
 
 
 def main(words=None) -> int:
-    return command_line.run(identify, parser().parse_args(words))
+    return command_line.run(identify, **vars(parser().parse_args(words)))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@
 
 import argparse
 import os
+import pathlib
 import shlex
 import sys
+from collections.abc import Sequence
 
 from trainers import command_line
 from trainers.terminal import command_names
@@ -45,54 +47,73 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def nearest(arguments: argparse.Namespace) -> None:
-    """Prints one line per input: path, and class and value of neighbours."""
-    import pathlib
+def nearest(
+    gallery: str,
+    inputs: Sequence[str] = (),
+    workdir: str | None = None,
+    *,
+    split: str = "",
+    k: int = 5,
+    approximate: bool = False,
+    output: str | None = None,
+    figure: str | None = None,
+) -> dict:
+    """Prints one line per input: path, and class and value of neighbours.
 
+    Args:
+        gallery: File that `embed_data` or `enroll` wrote.
+        inputs: As for `trainers.trained.inputs.read_inputs`.
+        workdir: Folder of the run; None: as in the gallery.
+        split: Split of the data; "": all.
+        k: Number of neighbours.
+        approximate: Whether to search by FAISS.
+        output: File of the neighbours, or None.
+        figure: File of the picture; None: in the workdir.
+
+    Returns:
+        The neighbours by column, as in `output`.
+    """
     from trainers.terminal.quiet import import_tensorflow
     from trainers.trained.stored_paths import workdir_of
 
-    output, figure = answers_paths(arguments)
-    if arguments.k < 1:
-        raise ValueError(f"--k must be at least 1; received {arguments.k}")
-    path = pathlib.Path(os.path.expanduser(arguments.gallery))
-    workdir = workdir_of(path, arguments.workdir, "trainers.embed_data")
+    table, picture = answers_paths(output, figure, [*inputs, gallery])
+    if k < 1:
+        raise ValueError(f"--k must be at least 1; received {k}")
+    path = pathlib.Path(os.path.expanduser(gallery))
+    source = workdir_of(path, workdir, "trainers.embed_data")
     import_tensorflow()
     from trainers.trained.inputs import read_inputs
     from trainers.trained.neighbours import Neighbours
-    from trainers.trained.stored_paths import full_names
     from trainers.trained.trained import embed_inputs
     from trainers.trained.trained import open_trained
 
-    trained = open_trained(workdir, own_code=arguments.workdir is not None)
-    gallery = Neighbours(trained.model, path, arguments.approximate)
-    inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
+    trained = open_trained(source, own_code=workdir is not None)
+    opened = Neighbours(trained.model, path, approximate)
+    asked = read_inputs(trained.run, inputs, split)
     require_not_read(
-        {"--output": output, "--figure": figure},
-        [trained.run.data.dataset, *inputs.names],
+        {"--output": table, "--figure": picture},
+        [trained.run.data.dataset, *asked.names],
     )
-    data = [*arguments.inputs, trained.run.data.dataset][0]
-    names = full_names(inputs.names, data, inputs.are_files)
     # Its errors come before the inputs are embedded.
-    gallery.wanted(names, arguments.k)
-    values, rows = gallery.find(
-        embed_inputs(trained, inputs), names, arguments.k
+    opened.wanted(asked.full_names, k)
+    values, rows = opened.find(
+        embed_inputs(trained, asked), asked.full_names, k
     )
-    _print_lines(gallery, inputs, values, rows)
-    _print_summary(gallery, inputs, rows)
-    if output is not None:
-        columns = gallery.columns(inputs, values, rows)
-        write_answers(output, columns)
-        print(f"Every neighbour: {output}")
-    _draw(
-        gallery, inputs, values, rows, figure or trained.workdir / "nearest.png"
-    )
-    pair = [str(inputs.names[0]), str(gallery.examples.names[rows[0, 0]])]
-    if inputs.are_files and all(map(os.path.isfile, pair)):
+    _print_lines(opened, asked, values, rows)
+    _print_summary(opened, asked, rows)
+    columns = opened.columns(asked, values, rows)
+    if table is not None:
+        write_answers(table, columns)
+        print(f"Every neighbour: {table}")
+    drawn = picture or trained.workdir / "nearest.png"
+    _draw(opened, asked, values, rows, drawn)
+    pair = [str(asked.names[0]), str(opened.examples.names[rows[0, 0]])]
+    if asked.are_files and all(map(os.path.isfile, pair)):
         print(
             f"Next: {command_names.shell_command('trainers.verify')} "
-            f"--workdir {shlex.quote(workdir)} {shlex.join(pair)}"
+            f"--workdir {shlex.quote(source)} {shlex.join(pair)}"
         )
+    return columns
 
 
 def _print_lines(gallery, inputs, values, rows) -> None:
@@ -164,7 +185,7 @@ def _draw(gallery, inputs, values, rows, path) -> None:
 
 
 def main(words=None) -> int:
-    return command_line.run(nearest, parser().parse_args(words))
+    return command_line.run(nearest, **vars(parser().parse_args(words)))
 
 
 if __name__ == "__main__":

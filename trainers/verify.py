@@ -6,6 +6,7 @@
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 
 from trainers import command_line
 from trainers.terminal import command_names
@@ -91,18 +92,42 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def verify(arguments: argparse.Namespace) -> None:
-    """Prints one line per pair: paths, answer, probability, ratio, score."""
+def verify(
+    workdir: str,
+    inputs: Sequence[str] = (),
+    *,
+    pairs: str | None = None,
+    data: str | None = None,
+    split: str = "",
+    false_accept_rate: float | None = None,
+    calibration: str | None = None,
+    fit: str = CALIBRATIONS[0],
+    prior: float = 0.5,
+    output: str | None = None,
+) -> dict:
+    """Prints one line per pair: paths, answer, probability, ratio, score.
+
+    Args:
+        workdir: Folder of the run.
+        inputs: Two files to compare; with `data`, names of two of its rows.
+        pairs: A table of many pairs, or None.
+        data: Data whose rows are compared; None: files are.
+        split: Split of `data` that has the rows; "": all.
+        false_accept_rate, calibration, fit, prior: As in
+            `trainers.trained.verifiers.fitted_verifier`.
+        output: File of the answers, or None.
+
+    Returns:
+        The answers by column, as in `output`.
+    """
     from trainers.terminal.quiet import import_tensorflow
     from trainers.trained.pairs import read_pairs
     from trainers.trained.trained import require_trained
 
-    output, _ = answers_paths(arguments)
-    _check(arguments)
-    pairs = read_pairs(
-        arguments.inputs, arguments.pairs, arguments.data is None
-    )
-    require_trained(arguments.workdir)
+    table, _ = answers_paths(output, None, [*inputs, pairs, data, calibration])
+    _check(false_accept_rate, prior, split, data)
+    asked = read_pairs(inputs, pairs, data is None)
+    require_trained(workdir)
     import_tensorflow()
     import numpy as np
 
@@ -112,56 +137,53 @@ def verify(arguments: argparse.Namespace) -> None:
     from trainers.trained.trained import open_trained
     from trainers.trained.verifiers import fitted_verifier
 
-    trained = open_trained(arguments.workdir)
-    require_not_read({"--output": output}, [trained.run.data.dataset])
-    names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
-    if arguments.data is None:
-        inputs = read_inputs(trained.run, names)
+    trained = open_trained(workdir)
+    require_not_read({"--output": table}, [trained.run.data.dataset])
+    names = list(dict.fromkeys([*asked["first"], *asked["second"]]))
+    if data is None:
+        compared = read_inputs(trained.run, names)
     else:
-        inputs = read_rows(trained.run, arguments.data, names, arguments.split)
+        compared = read_rows(trained.run, data, names, split)
     # Its errors come before the inputs are embedded.
     verifier, scores, is_same = fitted_verifier(
-        trained,
-        arguments.calibration,
-        arguments.false_accept_rate,
-        arguments.fit,
-        arguments.prior,
+        trained, calibration, false_accept_rate, fit, prior
     )
-    columns = _answers(verifier, pairs, names, embed_inputs(trained, inputs))
+    columns = _answers(verifier, asked, names, embed_inputs(trained, compared))
     _print_lines(columns)
     _print_report(verifier.report_)
-    if verifier.report_.get("calibration", arguments.fit) != arguments.fit:
+    if verifier.report_.get("calibration", fit) != fit:
         print(
             "A threshold separates all of these pairs, so that no line fits "
             "best: the calibration is isotonic, as with --fit isotonic, and "
             "its ratios are limited by the number of pairs."
         )
-    if "same" in pairs:
-        columns["same"] = np.array(pairs["same"])
+    if "same" in asked:
+        columns["same"] = np.array(asked["same"])
         _print_rates(columns["answer"] == "same", columns["same"])
-    if output is not None:
-        write_answers(output, columns)
-        print(f"Every answer: {output}")
+    if table is not None:
+        write_answers(table, columns)
+        print(f"Every answer: {table}")
     _draw(columns, scores, is_same, trained.workdir)
     print(
         f"Next: {command_names.shell_command('trainers.enroll')} --workdir "
-        f"{shlex.quote(arguments.workdir)} --gallery FILE.npz DATA"
+        f"{shlex.quote(workdir)} --gallery FILE.npz DATA"
     )
+    return columns
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _check(
+    rate: float | None, prior: float, split: str, data: str | None
+) -> None:
     """Checks the flags, before anything is loaded."""
-    for flag in ("false_accept_rate", "prior"):
-        value = getattr(arguments, flag)
+    for flag, value in (("--false-accept-rate", rate), ("--prior", prior)):
         if value is not None and not 0 < value < 1:
             raise ValueError(
-                f"--{flag.replace('_', '-')} must be between 0 and 1; "
-                f"received {value}"
+                f"{flag} must be between 0 and 1; received {value}"
             )
-    if arguments.split and arguments.data is None:
+    if split and data is None:
         raise ValueError(
-            f"--split {arguments.split} is for data with splits; name it with "
-            "--data, or leave --split out"
+            f"--split {split} is for data with splits; name it with --data, "
+            "or leave --split out"
         )
 
 
@@ -282,7 +304,7 @@ def _print_rates(accepted, same) -> None:
 
 
 def main(words=None) -> int:
-    return command_line.run(verify, parser().parse_args(words))
+    return command_line.run(verify, **vars(parser().parse_args(words)))
 
 
 if __name__ == "__main__":

@@ -77,6 +77,24 @@ def test_answers_by_loop(gallery, colours, tmp_path, capsys, monkeypatch):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
+def test_answers_in_python(gallery, colours, tmp_path):
+    """The keyword arguments are the flags, with their defaults."""
+    found = identify.identify(
+        str(gallery),
+        [str(colours / "photos")],
+        split="test",
+        output=str(tmp_path / "a.csv"),
+        figure=str(tmp_path / "a.png"),
+    )
+    with open(tmp_path / "a.csv") as file:
+        rows = list(csv.DictReader(file))
+    for name in ("path", "answer", "label"):
+        assert found[name].tolist() == [row[name] for row in rows]
+    (photo, *_), (expected, *_) = found["path"], found["answer"]
+    (answer,) = identify.identify(str(gallery), [photo])["answer"]
+    assert answer == expected
+
+
 @pytest.mark.parametrize(
     ("threshold", "expected"),
     [

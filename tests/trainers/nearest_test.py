@@ -62,6 +62,19 @@ def test_neighbours_by_loop(gallery, colours, tmp_path, capsys):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_neighbours_in_python(gallery, colours, tmp_path):
+    """The keyword arguments are the flags, with their defaults."""
+    photo = colours / "photos" / TEST[0] / "0.png"
+    found = nearest.nearest(
+        str(gallery), [str(photo)], k=2, output=str(tmp_path / "a.csv")
+    )
+    rows = read(tmp_path / "a.csv")
+    for name in ("path", "class"):
+        assert list(found[name]) == [row[name] for row in rows]
+    (five,) = {*map(len, nearest.nearest(str(gallery), [str(photo)]).values())}
+    assert five == 5
+
+
 def test_a_gallery_of_enrolled_classes(colours, tmp_path, capsys):
     path = tmp_path / "g.npz"
     words = ["--workdir", colours / "run", "--gallery", path]

@@ -80,6 +80,27 @@ def test_pairs_by_loop(words, colours, tmp_path, capsys):
     assert (colours / "run" / "verify.png").is_file()
 
 
+def test_answers_in_python(words, colours, tmp_path):
+    """The keyword arguments are the flags, with their defaults."""
+    first, second, third = (
+        str(colours / "photos" / TEST[0] / f"{n}.png") for n in range(3)
+    )
+    output = tmp_path / "a.csv"
+    assert call(verify, *words, first, second, "--output", output) == 0
+    with open(output) as file:
+        (row,) = csv.DictReader(file)
+    found = verify.verify(
+        str(colours / "run"),
+        [first, second],
+        fit="isotonic",
+        false_accept_rate=0.05,
+    )
+    assert list(found["answer"]) == [row["answer"]]
+    np.testing.assert_allclose(found["score"], float(row["score"]), rtol=1e-6)
+    with pytest.raises(ValueError, match="--prior must be between 0 and 1"):
+        verify.verify(str(colours / "run"), [first, third], prior=1.0)
+
+
 def test_a_second_start_does_not_calibrate_again(words, colours, capsys):
     photos = colours / "photos"
     files = [photos / TEST[0] / "0.png", photos / TEST[0] / "1.png"]

@@ -16,8 +16,6 @@ from trainers.workdirs.require_outside_data import require_outside_data
 
 # More lines of answers are not printed.
 MOST_LINES = 1000
-# Arguments of commands that name what is read.
-READ = ("inputs", "pairs", "gallery", "data", "calibration")
 
 
 def add_answers(parser: argparse.ArgumentParser, picture: str = "") -> None:
@@ -30,25 +28,27 @@ def add_answers(parser: argparse.ArgumentParser, picture: str = "") -> None:
 
 
 def answers_paths(
-    arguments: argparse.Namespace,
+    output: str | None, figure: str | None, read: Iterable[str | None]
 ) -> tuple[pathlib.Path | None, pathlib.Path | None]:
     """Returns the paths of `--output` and `--figure`; None if not given.
+
+    Args:
+        output, figure: The values of the flags, or None.
+        read: Files and names of data that the command reads, or None.
 
     Raises:
         ValueError: If the ending is unknown, or the file is also an input.
         OSError: If a folder does not exist, or a path is a folder.
     """
-    endings = {"output": (".json", ".csv"), "figure": (".png",)}
-    output, figure = (
-        require_writable(f"--{flag}", value, endings[flag])
-        if (value := getattr(arguments, flag, None)) is not None
-        else None
-        for flag in endings
-    )
-    values = [getattr(arguments, name, None) for name in READ]
-    words = [*(values[0] or ()), *filter(None, values[1:])]
-    require_not_read({"--output": output, "--figure": figure}, words)
-    return output, figure
+    written = {
+        flag: None if value is None else require_writable(flag, value, endings)
+        for flag, value, endings in (
+            ("--output", output, (".json", ".csv")),
+            ("--figure", figure, (".png",)),
+        )
+    }
+    require_not_read(written, filter(None, read))
+    return written["--output"], written["--figure"]
 
 
 def require_not_read(

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pathlib
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from trainers.data.classes import feature_columns
 from trainers.data.data import Data
 from trainers.data.data_name import is_same_data
 from trainers.data.examples import take
+from trainers.trained.stored_paths import full_names
 
 # Files of data with labels, by their ending.
 TABLES = {".csv": "csv", ".npz": "arrays"}
@@ -41,6 +43,8 @@ class Inputs:
         features: Columns of the features, if they are from a table.
         are_files: Whether the names are paths of files. A file may have the
             name of a row, such as `0`.
+        data: What the inputs are of: the first word of a command, or the data
+            of the run.
     """
 
     x: object
@@ -48,6 +52,12 @@ class Inputs:
     names: np.ndarray
     features: list[str] = dataclasses.field(default_factory=list)
     are_files: bool = False
+    data: str = ""
+
+    @property
+    def full_names(self) -> np.ndarray:
+        """Names that differ from the names of rows of other data."""
+        return full_names(self.names, self.data, self.are_files)
 
     def take(self, rows) -> "Inputs":
         labels = None if self.labels is None else self.labels[rows]
@@ -61,7 +71,7 @@ class Inputs:
 
 def read_inputs(
     run: Run,
-    words: list[str],
+    words: Sequence[str],
     split: str = "",
     *,
     processed: bool = True,
@@ -90,13 +100,21 @@ def read_inputs(
             "an input is empty; name a file, a folder or data (. is the "
             "current folder)"
         )
-    if not words:
-        if not (split or run.evaluation.splits):
-            raise ValueError(
-                "the run evaluates lists of trials; name the inputs, or --split"
-            )
-        split = split or run.evaluation.splits[0]
-        return read_split(run, split, processed=processed)
+    if words:
+        found = _read_words(run, words, split, processed, remedy)
+        return dataclasses.replace(found, data=words[0])
+    if not (split or run.evaluation.splits):
+        raise ValueError(
+            "the run evaluates lists of trials; name the inputs, or --split"
+        )
+    split = split or run.evaluation.splits[0]
+    return read_split(run, split, processed=processed)
+
+
+def _read_words(
+    run: Run, words: Sequence[str], split: str, processed: bool, remedy: str
+) -> Inputs:
+    """Reads what the words name; the arguments are those of `read_inputs`."""
     paths = [pathlib.Path(os.path.expanduser(word)) for word in words]
     if len(words) > 1:
         return _read_files(run, paths, split)
@@ -187,7 +205,7 @@ def read_split(run: Run, split: str, *, processed: bool = True) -> Inputs:
     names, are_files = _paths(names, run.data.dataset)
     classes = np.asarray(data.class_names(labels)).astype(np.str_)
     features = feature_columns(run.data.dataset)
-    return Inputs(x, classes, names, features, are_files)
+    return Inputs(x, classes, names, features, are_files, run.data.dataset)
 
 
 def _names_of_rows(run: Run, split: str, count: int) -> np.ndarray:

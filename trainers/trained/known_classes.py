@@ -8,7 +8,6 @@ from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring import gallery_file
 from trainers.trained.galleries import training_classes
 from trainers.trained.inputs import Inputs
-from trainers.trained.stored_paths import full_names
 from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import shown_names
 from trainers.trained.trained import Trained
@@ -17,20 +16,16 @@ ENROLLED, TRAINING = "enrolled classes", "training classes"
 CALIBRATION, OTHER = "calibration classes", "other classes"
 
 
-def is_enrolled(
-    gallery, path: pathlib.Path, inputs: Inputs, data: str
-) -> np.ndarray:
+def is_enrolled(gallery, path: pathlib.Path, inputs: Inputs) -> np.ndarray:
     """Whether each input is itself an example of the gallery, `(n,)`.
 
     Args:
         gallery: The gallery.
         path: Its file, from whose folder on paths of examples are stored.
         inputs: The inputs.
-        data: The first input of the command, or the data of the run.
     """
     examples = places(shown_names(gallery.examples_.names, path))
-    names = full_names(inputs.names, data, inputs.are_files)
-    return np.isin(places(names), examples)
+    return np.isin(places(inputs.full_names), examples)
 
 
 def groups_of_classes(

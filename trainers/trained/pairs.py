@@ -3,13 +3,14 @@
 import csv
 import os
 import pathlib
+from collections.abc import Sequence
 
 # Excel writes TRUE and FALSE, Python True and False.
 TRUE, FALSE = ("1", "true"), ("0", "false")
 
 
 def read_pairs(
-    files: list[str], table: str | None, are_files: bool = True
+    files: Sequence[str], table: str | None, are_files: bool = True
 ) -> dict[str, list]:
     """Returns paths `first` and `second`, and `same` if the table has it.
 

@@ -20,6 +20,7 @@ from trainers.config import load_recipe
 from trainers.data.classes import write_classes
 from trainers.data.data import Data
 from trainers.data.data_name import absolute_data
+from trainers.trained.inputs import Inputs
 from trainers.trained.inputs import read_inputs
 from trainers.trained.stored_paths import full_names
 from trainers.trained.stored_paths import places
@@ -90,6 +91,17 @@ def test_the_data_of_the_run_keeps_its_division(run, colours):
     assert not names & set(Data(run).names_of_classes("train"))
     by_folder = read_inputs(run, [str(colours / "photos")], "test")
     assert by_folder.labels.tolist() == test.labels.tolist()
+
+
+def test_inputs_know_their_data(run, colours, tmp_path):
+    """The word of the command; names of rows then differ by data."""
+    assert read_inputs(run, []).data == run.data.dataset
+    photos = str(colours / "photos")
+    found = read_inputs(run, [photos])
+    assert found.data == found.take([0]).data == photos
+    assert found.full_names.tolist() == found.names.tolist(), "files"
+    rows = Inputs(None, None, np.array(["0", "1"]), data="arrays:a.npz")
+    assert rows.full_names.tolist() == ["a.npz 0", "a.npz 1"]
 
 
 def test_all_examples_of_a_run_with_folds(run, colours):
