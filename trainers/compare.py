@@ -9,12 +9,12 @@ comparison continues.
 
 import argparse
 import pathlib
-import shlex
 import sys
 
 from trainers import command_line
 from trainers.goals.goals import goal as goal_of
 from trainers.terminal import command_names
+from trainers.terminal.next_export import next_export
 
 # Epochs without improvement: no method stops before the others.
 NEVER = 10**6
@@ -195,9 +195,7 @@ def _print_end(comparison: dict, workdir: pathlib.Path) -> None:
     print(
         f"\nEvery number: {workdir / 'comparison.json'}; "
         f"picture: {workdir / 'comparison.png'}\n"
-        f"Next: {command_names.shell_command('trainers.export')} --workdir "
-        f"{shlex.quote(str(workdir / best / 'repeat_0'))} "
-        "--directory saved_models/NAME"
+        f"{next_export(workdir / best / 'repeat_0')}"
     )
 
 

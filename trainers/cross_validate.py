@@ -8,7 +8,6 @@ it continues with the interrupted fold.
 
 import argparse
 import pathlib
-import shlex
 import statistics
 import sys
 import time
@@ -18,6 +17,7 @@ from trainers.config.load import load_recipe
 from trainers.config.load import recipe_name
 from trainers.measures.standard_error import standard_error
 from trainers.terminal import command_names
+from trainers.terminal.next_export import next_export
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
 
@@ -282,9 +282,7 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     print(
         f"Every number: {path / 'results.json'}; curves: "
         f"{path / 'learning_curves.png'}\n"
-        f"Next: {command_names.shell_command('trainers.export')} --workdir "
-        f"{shlex.quote(str(path / f'fold_{folds[0]}'))} --directory "
-        "saved_models/NAME"
+        f"{next_export(path / f'fold_{folds[0]}')}"
     )
     return results
 

@@ -12,6 +12,7 @@ import time
 
 from trainers import command_line
 from trainers.terminal import command_names
+from trainers.terminal.next_export import next_export
 
 
 def parser() -> argparse.ArgumentParser:
@@ -93,8 +94,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     print(
         f"Every number: {path / 'results.json'}; pictures: "
         f"{', '.join(str(p) for p in sorted(path.glob('*.png')))}\n"
-        f"Next: {command_names.shell_command('trainers.export')} --workdir "
-        f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
+        f"{next_export(workdir)}"
     )
     if isinstance(run.evaluation, FewShot):
         print(
