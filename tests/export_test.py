@@ -467,7 +467,7 @@ class TestHedgedInstances:
 
     def test_score_pairs(self, served):
         outputs = served.outputs("hedged score_pairs")
-        logit = served.hedged.objective.match_logit(
+        logit = served.hedged.objective.score_pairs(
             encode(served.hedged, images(5, 1)),
             encode(served.hedged, images(5, 2)),
             seed=self.seed,

@@ -129,7 +129,7 @@ class HedgedInstances(MatchObjective):
         return tf.fill(tf.shape(local)[:1], value)
 
     def match_log_probability(
-        self, packed_first, packed_second, num_samples=None, seed=None
+        self, first, second, num_samples=None, seed=None
     ) -> tf.Tensor:
         """Log-probability that each row of one set matches each row of another.
 
@@ -138,46 +138,37 @@ class HedgedInstances(MatchObjective):
         rows. Every finite embedding has a finite log-probability.
 
         Args:
-            packed_first: `(first, 2 * dim)`.
-            packed_second: `(second, 2 * dim)`.
+            first: Packed Gaussians `(n, 2 * dim)`.
+            second: Packed Gaussians `(m, 2 * dim)`.
             num_samples: Samples of each row; None: as many as in training.
             seed: int or int32 `(2,)`, for a repeatable result. None: a new
                 seed in each call.
 
         Returns:
-            `(first, second)`. Memory is a few times `first * second` floats,
-            plus a few times the samples of all rows.
+            `(n, m)`. Memory is a few times `n * m` floats, plus a few times
+            the samples of all rows.
         """
-        pair = self._samples_and_weights(
-            packed_first, packed_second, num_samples, seed
-        )
+        pair = self._samples_and_weights(first, second, num_samples, seed)
         return self._finite(match_probability.log_match(*pair))
 
-    def match_logit(
-        self, packed_first, packed_second, num_samples=None, seed=None
+    def score_pairs(
+        self, first, second, num_samples=None, seed=None
     ) -> tf.Tensor:
-        """ln(p / (1 - p)) of the match of two sets of rows, row by row.
+        """Log-likelihood ratio of a match, row by row: `ln(p / (1 - p))`.
 
         Two sets `(n, 2 * dim)` give `(n,)`. `num_samples` and `seed` are as in
         `match_log_probability`.
         """
-        return self._match_logit(packed_first, packed_second, num_samples, seed)
-
-    def score_pairs(
-        self, packed_first, packed_second, num_samples=None, seed=None
-    ) -> tf.Tensor:
-        """Log-likelihood ratio of a match, row by row: `match_logit`."""
-        return self.match_logit(packed_first, packed_second, num_samples, seed)
+        return self._score_pairs(first, second, num_samples, seed)
 
     def score_all_pairs(
-        self, packed_first, packed_second, num_samples=None, seed=None
+        self, first, second, num_samples=None, seed=None
     ) -> tf.Tensor:
-        """`match_logit` of each row of one set with each row of another.
+        """`score_pairs` of each row of one set with each row of another.
 
         Arguments, shapes and memory are as in `match_log_probability`.
         """
-        pair = packed_first, packed_second
-        return self._all_match_logits(*pair, num_samples, seed)
+        return self._score_all_pairs(first, second, num_samples, seed)
 
     def represent(self, embeddings, class_ids, num_classes) -> tuple:
         """Represents classes by all of their supports, packed Gaussians.

@@ -67,12 +67,12 @@ class MatchObjective(PairObjective):
         """Values of float64 in the dtype of the objective, not infinite."""
         return numerics.finite(values, tf.as_dtype(self.compute_dtype))
 
-    def _match_logit(self, *pair) -> tf.Tensor:
+    def _score_pairs(self, *pair) -> tf.Tensor:
         first, second, *weights = self._samples_and_weights(*pair)
         sides = rows_of_one_length(first, second, axis=1)
         return self._finite(match_probability.logit_by_row(*sides, *weights))
 
-    def _all_match_logits(self, *pair) -> tf.Tensor:
+    def _score_all_pairs(self, *pair) -> tf.Tensor:
         tensors = self._samples_and_weights(*pair)
         return self._finite(match_probability.logit_of_all_pairs(*tensors))
 

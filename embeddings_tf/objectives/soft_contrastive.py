@@ -65,7 +65,7 @@ class SoftContrastive(MatchObjective):
 
     >>> objective = embeddings_tf.objectives.SoftContrastive()
     >>> z = np.array([[0, 0], [3, 4]], "float32")
-    >>> tf.sigmoid(objective.match_logit(z[:1], z[1:])).numpy().round(3)
+    >>> tf.sigmoid(objective.score_pairs(z[:1], z[1:])).numpy().round(3)
     array([0.007], dtype=float32)
     """
 
@@ -81,25 +81,21 @@ class SoftContrastive(MatchObjective):
         )
         return tf.fill(tf.shape(local)[:1], value)
 
-    def match_logit(self, first, second) -> tf.Tensor:
-        """ln(p / (1 - p)) of the match of two sets of rows, row by row.
+    def score_pairs(self, first, second) -> tf.Tensor:
+        """Log-likelihood ratio of a match, row by row: `ln(p / (1 - p))`.
 
         Two sets `(n, dim)` give `(n,)`. Every finite embedding has a finite
         result.
         """
-        return self._match_logit(first, second)
-
-    def score_pairs(self, first, second) -> tf.Tensor:
-        """Log-likelihood ratio of a match, row by row: `match_logit`."""
-        return self.match_logit(first, second)
+        return self._score_pairs(first, second)
 
     def score_all_pairs(self, first, second) -> tf.Tensor:
-        """`match_logit` of each row of one set with each row of another.
+        """`score_pairs` of each row of one set with each row of another.
 
         Returns `(n, m)`. Memory is a few times `n * m` floats, for any
         dimension.
         """
-        return self._all_match_logits(first, second)
+        return self._score_all_pairs(first, second)
 
     def log_prob(self, queries, supports, class_ids, num_classes) -> tf.Tensor:
         """Log-probability of every class for every query.

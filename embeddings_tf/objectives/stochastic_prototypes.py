@@ -205,9 +205,9 @@ class StochasticPrototypes(EpisodicObjective):
         labels = require_support(labels, num_classes)
         return self._prototypes(packed, labels, num_classes)
 
-    def represent(self, packed, class_ids, num_classes) -> tf.Tensor:
+    def represent(self, embeddings, class_ids, num_classes) -> tf.Tensor:
         """Represents classes in few-shot use by `prototypes`."""
-        return self.prototypes(packed, class_ids, num_classes)
+        return self.prototypes(embeddings, class_ids, num_classes)
 
     def log_prob(
         self,
@@ -253,14 +253,14 @@ class StochasticPrototypes(EpisodicObjective):
             *gaussian.unpack(queries), *self._class_likelihood(prototypes)
         )
 
-    def score_pairs(self, packed_first, packed_second) -> tf.Tensor:
+    def score_pairs(self, first, second) -> tf.Tensor:
         """Log-density of one row given a class with one support, row by row.
 
         Equals `log_evidence` of `first` under one class whose only support is
         `second`: a log-density, not a likelihood ratio. Sets `(n, 2 * dim)`
         give `(n,)`.
         """
-        first, second = self._two_sets(packed_first, packed_second)
+        first, second = self._two_sets(first, second)
         first, second = rows_of_one_length(first, second)
         mean, variance, other_mean, other_variance, noise = (
             tf.cast(tensor, tf.float64)

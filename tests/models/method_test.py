@@ -97,6 +97,24 @@ def test_pairs_of_two_lengths(name):
             in_graph(*pair)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        objectives.StochasticPrototypes(2),
+        objectives.HedgedInstances(3),
+        objectives.SoftContrastive(),
+        objectives.LearnedDistance(layers.PairDistance((8,), seed=1)),
+        Method(compiled(losses.TripletLoss())),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_arguments_have_one_name(method):
+    """Objectives take the names of arguments that `Method` has."""
+    method.represent(embeddings=rows(3), class_ids=[0, 1, 1], num_classes=2)
+    scores = method.score_pairs(first=rows(3), second=rows(3, 1))
+    assert scores.shape == (3,)
+
+
 @pytest.mark.parametrize("score", ["score_pairs", "score_all_pairs"])
 def test_pairs_of_two_widths(score):
     method = Method(MODELS["triplet"]())

@@ -270,7 +270,7 @@ class TestMatch:
         )
 
     def test_row_by_row(self):
-        logit = HedgedInstances(3).match_logit(
+        logit = HedgedInstances(3).score_pairs(
             self.first[:3], self.second, seed=[0, 9]
         )
         a, b = samples_of_both(self.first[:3], self.second, 3, 9)
@@ -294,7 +294,7 @@ class TestMatch:
             tf.function(method, autograph=False) if compiled else method
             for method in (
                 objective.match_log_probability,
-                objective.match_logit,
+                objective.score_pairs,
             )
         )
         expected = all_pairs(self.first, self.second, seed=4).numpy()
@@ -325,7 +325,7 @@ class TestMatch:
         mean = scale * np.array([[1.0], [-0.5], [0.1]])
         packed = np.hstack([mean, np.ones_like(mean)]).astype("float32")
         log_match = objective.match_log_probability(packed, packed, seed=0)
-        logit = objective.match_logit(packed, packed[::-1], seed=0)
+        logit = objective.score_pairs(packed, packed[::-1], seed=0)
         log_prob = objective.log_prob(
             packed, packed[:2], [0, 1], 2, num_samples=2, seed=0
         )
@@ -335,10 +335,10 @@ class TestMatch:
 
     def test_wide_rows_match_themselves_less(self):
         packed = np.array([[0, 0, 1e-4, 1e-4], [0, 0, 9, 9]], "float32")
-        sure, unsure = HedgedInstances().match_logit(packed, packed, seed=0)
+        sure, unsure = HedgedInstances().score_pairs(packed, packed, seed=0)
         assert unsure < sure < 0.001
 
-    @pytest.mark.parametrize("method", ["match_log_probability", "match_logit"])
+    @pytest.mark.parametrize("method", ["match_log_probability", "score_pairs"])
     def test_odd_width(self, method):
         with pytest.raises(ValueError, match="even last axis"):
             getattr(HedgedInstances(), method)(np.ones((2, 3)), self.second)
@@ -456,12 +456,12 @@ def test_a_divergence_that_leaves_float32():
 def test_pairs_of_two_lengths():
     objective = HedgedInstances(2)
     with pytest.raises(ValueError, match="row by row; received 8 and 5 rows"):
-        objective.match_logit(random_packed(), random_packed(5))
+        objective.score_pairs(random_packed(), random_packed(5))
     with pytest.raises(ValueError, match="the same width"):
-        objective.match_logit(random_packed(), random_packed(dim=1))
+        objective.score_pairs(random_packed(), random_packed(dim=1))
     for bad in (None, "text", np.ones(4), 3.0):
         with pytest.raises(ValueError, match="received"):
-            objective.match_logit(bad, random_packed())
+            objective.score_pairs(bad, random_packed())
 
 
 def test_odd_width():

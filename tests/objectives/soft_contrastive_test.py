@@ -178,9 +178,8 @@ class TestPairs:
 
     def test_row_by_row(self):
         expected = np.diag(logits(self.first[:3], self.second))
-        for method in ("match_logit", "score_pairs"):
-            score = getattr(trained(), method)(self.first[:3], self.second)
-            np.testing.assert_allclose(score, expected, rtol=1e-5)
+        score = trained().score_pairs(self.first[:3], self.second)
+        np.testing.assert_allclose(score, expected, rtol=1e-5)
 
     def test_close_points_far_from_the_origin(self):
         z = 1e4 + np.float32([[0, 0], [0.25, 0], [0, 0.5]])
@@ -233,7 +232,7 @@ class TestPairs:
 
     def test_rows_that_are_no_pairs(self):
         with pytest.raises(ValueError, match="received 4 and 3 rows"):
-            trained().match_logit(self.first, self.second)
+            trained().score_pairs(self.first, self.second)
         with pytest.raises(ValueError, match="the same width"):
             trained().score_all_pairs(self.first, self.second[:, :2])
 

@@ -89,21 +89,12 @@ def full(y_true, y_pred, **arguments):
     return objectives.FullCovariancePrototypes(**arguments)(y_true, y_pred)
 
 
-def match(packed_first, packed_second, num_samples, seed):
-    objective = objectives.HedgedInstances(4)
-    return objective.match_logit(packed_first, packed_second, num_samples, seed)
-
-
 def hedged_log_prob(**arguments):
     return objectives.HedgedInstances(4).log_prob(**arguments)
 
 
 def soft(y_true, y_pred):
     return objectives.SoftContrastive()(y_true, y_pred)
-
-
-def soft_match(first, second):
-    return objectives.SoftContrastive().match_logit(first, second)
 
 
 def soft_log_prob(**arguments):
@@ -207,7 +198,7 @@ def learned_method(name):
     return call
 
 
-def methods(name, method, x, embeddings, shapes):
+def methods(name, method, x, embeddings):
     """Entries of the methods that every objective calls alike.
 
     Args:
@@ -215,20 +206,22 @@ def methods(name, method, x, embeddings, shapes):
         method: Function from a name to a call of the method.
         x: Valid embeddings.
         embeddings: Hostile ones.
-        shapes: Names of the embeddings in `represent` and in a pair of sets.
     """
-    one, first, second = shapes
-    samples = {}
+    samples, hostile_samples = {}, {}
     if name == "HedgedInstances":
         samples = {"num_samples": 2, "seed": 1}
-    represent = {one: x, "class_ids": Y, "num_classes": 3}
-    pair = {first: x, second: x[::-1].copy()}
+        hostile_samples = {
+            "num_samples": NUM_SAMPLES,
+            "seed": chosen(seed(1, optional=True)),
+        }
+    represent = {"embeddings": x, "class_ids": Y, "num_classes": 3}
+    pair = {"first": x, "second": x[::-1].copy()}
     return {
         f"objectives.{name}.represent": Entry(
             method("represent"),
             represent,
             {
-                one: embeddings,
+                "embeddings": embeddings,
                 "class_ids": OF_THREE,
                 "num_classes": NUM_CLASSES,
             },
@@ -237,8 +230,9 @@ def methods(name, method, x, embeddings, shapes):
             method("score_pairs"),
             {**pair, **samples},
             {
-                first: [*embeddings, refused("fewer", x[:5])],
-                second: [*few(x[::-1].copy()), refused("narrower", x[:, :2])],
+                "first": [*embeddings, refused("fewer", x[:5])],
+                "second": [*few(x[::-1].copy()), refused("narrower", x[:, :2])],
+                **hostile_samples,
             },
         ),
     }
@@ -335,22 +329,6 @@ ENTRIES = {
         together(PACKED),
         tolerance=1e-4,
     ),
-    "objectives.HedgedInstances.match_logit": Entry(
-        match,
-        {
-            "packed_first": PACKED,
-            "packed_second": PACKED[::-1].copy(),
-            "num_samples": 3,
-            "seed": 1,
-        },
-        {
-            "packed_first": [*PACKED_ROWS, refused("fewer", PACKED[:5])],
-            "num_samples": chosen(
-                count(3, optional=True), "huge", "beyond int64"
-            ),
-            "seed": chosen(seed(1, optional=True)),
-        },
-    ),
     "objectives.HedgedInstances.log_prob": Entry(
         hedged_log_prob,
         {
@@ -382,17 +360,6 @@ ENTRIES = {
         {"y_true": Y, "y_pred": X},
         {"y_true": LABELS_OF_12, "y_pred": embeddings(X)},
         together(X),
-    ),
-    "objectives.SoftContrastive.match_logit": Entry(
-        soft_match,
-        {"first": X, "second": X[::-1].copy()},
-        {
-            "first": [
-                *POINTS,
-                refused("fewer", X[:5]),
-                refused("narrower", X[:, :3]),
-            ]
-        },
     ),
     "objectives.SoftContrastive.log_prob": Entry(
         soft_log_prob,
@@ -464,7 +431,6 @@ ENTRIES = {
         stochastic_method,
         PACKED,
         PACKED_ROWS,
-        ("packed", "packed_first", "packed_second"),
     ),
     "objectives.StochasticPrototypes.log_evidence": Entry(
         stochastic_method("log_evidence"),
@@ -482,20 +448,19 @@ ENTRIES = {
         hedged_method,
         PACKED,
         PACKED_ROWS,
-        ("embeddings", "packed_first", "packed_second"),
     ),
     **{
         f"objectives.HedgedInstances.{name}": Entry(
             hedged_method(name),
             {
-                "packed_first": PACKED[:5],
-                "packed_second": PACKED,
+                "first": PACKED[:5],
+                "second": PACKED,
                 "num_samples": 2,
                 "seed": 1,
             },
             {
-                "packed_first": PACKED_ROWS,
-                "packed_second": [*few(PACKED), refused("odd", PACKED[:, :3])],
+                "first": PACKED_ROWS,
+                "second": [*few(PACKED), refused("odd", PACKED[:, :3])],
                 "num_samples": NUM_SAMPLES,
                 "seed": chosen(seed(1, optional=True)),
             },
@@ -545,7 +510,6 @@ ENTRIES = {
         full_method,
         FULL,
         FULL_ROWS,
-        ("embeddings", "first", "second"),
     ),
     **{
         f"objectives.FullCovariancePrototypes.{name}": Entry(
@@ -587,7 +551,6 @@ ENTRIES = {
         soft_method,
         X,
         POINTS,
-        ("embeddings", "first", "second"),
     ),
     "objectives.SoftContrastive.score_all_pairs": Entry(
         soft_method("score_all_pairs"),
@@ -617,7 +580,6 @@ ENTRIES = {
         learned_method,
         X,
         POINTS,
-        ("embeddings", "first", "second"),
     ),
     "objectives.LearnedDistance.score_all_pairs": Entry(
         learned_method("score_all_pairs"),
