@@ -1089,7 +1089,7 @@ WITHOUT_ENTRY = {
     metrics.learn_then_test: "gives a threshold, not a measure",
     metrics.likelihood_ratio_curve: "a curve; compared with a loop",
     metrics.score_all_pairs: "gives scores, not a measure",
-    metrics.score_enrolments: "gives scores, not a measure",
+    metrics.score_enrollments: "gives scores, not a measure",
     metrics.score_trials: "gives scores, not a measure",
     metrics.threshold_at_false_accept_rate: "gives a threshold, not a measure",
     metrics.within_subject_interval: "an interval of numbers, not a measure",

@@ -28,7 +28,7 @@ from embeddings_tf.metrics.learn_then_test import learn_then_test
 from embeddings_tf.metrics.likelihood_ratio_curve import likelihood_ratio_curve
 from embeddings_tf.metrics.linear_explicitness import explicitness
 from embeddings_tf.metrics.linear_explicitness import explicitness_by_value
-from embeddings_tf.metrics.listed_trials import score_enrolments
+from embeddings_tf.metrics.listed_trials import score_enrollments
 from embeddings_tf.metrics.listed_trials import score_trials
 from embeddings_tf.metrics.min_cllr import min_cllr
 from embeddings_tf.metrics.mutual_information_gap import mutual_information_gap
@@ -100,7 +100,7 @@ __all__ = [
     "reliability_curve",
     "roc_auc",
     "score_all_pairs",
-    "score_enrolments",
+    "score_enrollments",
     "score_trials",
     "separated_attribute_predictability",
     "single_dimension_auc",

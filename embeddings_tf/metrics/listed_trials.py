@@ -15,10 +15,10 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.blocks import blocks
 
 
-def score_enrolments(
+def score_enrollments(
     score: Callable,
-    enrol: Any,
-    enrol_labels: Any,
+    enroll: Any,
+    enroll_labels: Any,
     test: Any,
     combine: str = "embedding",
     *,
@@ -27,12 +27,12 @@ def score_enrolments(
     """Scores classes that are enrolled with several examples ("type I").
 
     Use it if several recordings or images represent an identity. For PLDA,
-    `models.PLDA.score` with `enrol_labels` is the exact score.
+    `models.PLDA.score` with `enroll_labels` is the exact score.
 
     Args:
         score: As in `score_all_pairs`; the first argument is enrolled.
-        enrol: Embeddings `(m, dim)`.
-        enrol_labels: Integers `(m,)`.
+        enroll: Embeddings `(m, dim)`.
+        enroll_labels: Integers `(m,)`.
         test: Embeddings `(n, dim)`.
         combine: "embedding": the score of the class's mean embedding; "mean" or
             "max": the mean or largest score of its examples.
@@ -48,10 +48,10 @@ def score_enrolments(
 
     Example:
 
-    >>> classes, scores = embeddings_tf.metrics.score_enrolments(
+    >>> classes, scores = embeddings_tf.metrics.score_enrollments(
     ...     embeddings_tf.metrics.cosine_scores,
-    ...     enrol=[[1.0, 0.0], [0.0, 1.0], [-2.0, 0.0]],
-    ...     enrol_labels=[5, 5, 9],
+    ...     enroll=[[1.0, 0.0], [0.0, 1.0], [-2.0, 0.0]],
+    ...     enroll_labels=[5, 5, 9],
     ...     test=[[1.0, 0.0]],
     ...     combine="max",
     ... )
@@ -59,23 +59,23 @@ def score_enrolments(
     ([5, 9], [[1.0], [-1.0]])
     """
     one_of("combine", combine, ("embedding", "mean", "max"))
-    enrol, test = two_sides(enrol, test, ("enrol", "test"))
-    enrol_labels = arrays.integers("enrol_labels", enrol_labels, 1, "(m,)")
-    arrays.same_length(enrol=enrol, enrol_labels=enrol_labels)
+    enroll, test = two_sides(enroll, test, ("enroll", "test"))
+    enroll_labels = arrays.integers("enroll_labels", enroll_labels, 1, "(m,)")
+    arrays.same_length(enroll=enroll, enroll_labels=enroll_labels)
     block_size = positive_integer("block_size", block_size)
-    order = np.argsort(enrol_labels, kind="stable")
-    enrol = enrol[order]
+    order = np.argsort(enroll_labels, kind="stable")
+    enroll = enroll[order]
     classes, starts, counts = np.unique(
-        enrol_labels[order], return_index=True, return_counts=True
+        enroll_labels[order], return_index=True, return_counts=True
     )
     if combine == "embedding":
-        scaled, exponent = arrays.scaled(enrol)
+        scaled, exponent = arrays.scaled(enroll)
         means = np.add.reduceat(scaled, starts, axis=0) / counts[:, None]
-        enrol = np.ldexp(means, exponent).astype(enrol.dtype)
+        enroll = np.ldexp(means, exponent).astype(enroll.dtype)
     found = []
     for columns in blocks(len(test), block_size):
         scores = score_all_pairs(
-            score, enrol, test[columns], block_size=block_size
+            score, enroll, test[columns], block_size=block_size
         )
         if combine == "mean":
             scores = _mean_scores(scores, starts, counts)

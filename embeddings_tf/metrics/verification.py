@@ -133,11 +133,11 @@ def min_dcf(
              / min(miss_cost target_prior, false_alarm_cost (1 - target_prior))
     ```
 
-    with `miss` and `false_alarm` as in `equal_error_rate`. The thresholds
-    include accepting nothing and accepting everything. The denominator (NIST's)
-    is the lower cost of these two, so 1 is the cost of ignoring the scores.
-    NIST's primary cost is the mean of minDCF at two priors, 0.01 and 0.005 in
-    2016 and 2018.
+    with `miss` and `false_alarm` as in `equal_error_rate`. The false-alarm rate
+    is the false-accept rate of `error_rates`. The thresholds include accepting
+    nothing and accepting everything. The denominator (NIST's) is the lower cost
+    of these two, so 1 is the cost of ignoring the scores. NIST's primary
+    cost is the mean of minDCF at two priors, 0.01 and 0.005 in 2016 and 2018.
 
     Args:
         scores, is_target: As in `equal_error_rate`, `(n,)`.
@@ -172,7 +172,8 @@ def det_curve(scores: Any, is_target: Any) -> dict[str, np.ndarray]:
     Use it to see the whole trade-off; the EER is one point of it. A detection
     error trade-off (DET) curve has both axes on the scale of
     `scipy.stats.norm.ppf`. Gaussian scores give a straight line on this scale,
-    and rates of 0 and 1 are infinitely far away.
+    and rates of 0 and 1 are infinitely far away. The false-alarm rate is the
+    false-accept rate of `error_rates` and `threshold_at_false_accept_rate`.
 
     Args:
         scores, is_target: As in `equal_error_rate`, `(n,)`.

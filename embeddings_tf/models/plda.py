@@ -206,18 +206,18 @@ class PLDA:
         return adapted
 
     def score(
-        self, enrol: Any, test: Any, enrol_labels: Any = None
+        self, enroll: Any, test: Any, enroll_labels: Any = None
     ) -> np.ndarray:
-        """Log-likelihood ratios of each enrolment with each test.
+        """Log-likelihood ratios of each enrollment with each test.
 
-        With `enrol_labels` all recordings of a label enrol it together. The
+        With `enroll_labels` all recordings of a label enroll it together. The
         ratio is exact for their number, unlike an average of embeddings or of
         scores.
 
         Args:
-            enrol: Embeddings `(m, dim)`.
+            enroll: Embeddings `(m, dim)`.
             test: Embeddings `(n, dim)`.
-            enrol_labels: Integers `(m,)`. None: each row by itself.
+            enroll_labels: Integers `(m,)`. None: each row by itself.
 
         Returns:
             `(m, n)`, float64, or `(num_labels, n)` with the labels ascending.
@@ -227,20 +227,20 @@ class PLDA:
         Raises:
             ValueError: If arrays are empty, not finite, above 1e100, of
                 another `dim` than in `fit` or 1e100 standard deviations from
-                its mean, if `enrol_labels` are not one per row, or if the
+                its mean, if `enroll_labels` are not one per row, or if the
                 model is not fitted.
         """
-        self._require_dim(enrol=enrol, test=test)
-        enrol = self._coordinates("enrol", enrol)
+        self._require_dim(enroll=enroll, test=test)
+        enroll = self._coordinates("enroll", enroll)
         test = self._coordinates("test", test)
         counts = np.ones((1, 1))
-        if enrol_labels is not None:
-            enrol_labels = arrays.integers(
-                "enrol_labels", enrol_labels, 1, "(m,)"
+        if enroll_labels is not None:
+            enroll_labels = arrays.integers(
+                "enroll_labels", enroll_labels, 1, "(m,)"
             )
-            arrays.same_length(enrol=enrol, enrol_labels=enrol_labels)
-            enrol, counts = plda.means_of_labels(enrol, enrol_labels)
-        return plda.log_likelihood_ratios(enrol, counts, test, self._ratio)
+            arrays.same_length(enroll=enroll, enroll_labels=enroll_labels)
+            enroll, counts = plda.means_of_labels(enroll, enroll_labels)
+        return plda.log_likelihood_ratios(enroll, counts, test, self._ratio)
 
     def score_pairs(self, first: Any, second: Any) -> np.ndarray:
         """Log-likelihood ratios of row i of `first` with row i of `second`.

@@ -185,7 +185,7 @@ def fit(
 
 
 def log_likelihood_ratios(
-    enrol: np.ndarray,
+    enroll: np.ndarray,
     counts: np.ndarray,
     test: np.ndarray,
     ratio: np.ndarray,
@@ -193,12 +193,12 @@ def log_likelihood_ratios(
     """`(m, n)`: log-likelihood ratios, same class versus different classes.
 
     All arguments are in the coordinates of `diagonalize`, minus the mean:
-    `enrol`, `(m, dim)`, are means of `counts` examples, `(m, 1)` or `(1, 1)`;
+    `enroll`, `(m, dim)`, are means of `counts` examples, `(m, 1)` or `(1, 1)`;
     `test` is `(n, dim)`.
     """
     gain, variance, total = _prediction(counts, ratio)
     constant = np.sum(np.log(total / variance), axis=1, keepdims=True)
-    expected = gain * enrol
+    expected = gain * enroll
     constant = constant - np.sum(expected**2 / variance, axis=1, keepdims=True)
     square = (1 / total - 1 / variance) @ (test**2).T
     return (constant + square) / 2 + (expected / variance) @ test.T

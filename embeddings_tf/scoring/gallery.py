@@ -212,7 +212,7 @@ class Gallery:
         if len(known) == 1:
             raise ValueError(
                 f"{label!r} is the only class, and a gallery needs at least "
-                "one. Enrol another class first, or start a new gallery."
+                "one. Enroll another class first, or start a new gallery."
             )
         kept = np.flatnonzero(self.examples_.labels != label)
         return self._change(self.examples_.take(kept), self._held_out)

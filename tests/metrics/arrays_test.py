@@ -40,7 +40,7 @@ OF_VECTORS = {
     "stream_trials": lambda x: metrics.stream_trials(
         metrics.cosine_scores, x, LABELS, metrics.TrialHistogram().update
     ),
-    "score_enrolments": lambda x: metrics.score_enrolments(
+    "score_enrollments": lambda x: metrics.score_enrollments(
         metrics.cosine_scores, x, LABELS, EMBEDDINGS
     ),
     "score_trials": lambda x: metrics.score_trials(

@@ -13,7 +13,7 @@ from embeddings_tf.metrics import mean_average_precision
 from embeddings_tf.metrics import recall_at_k
 from embeddings_tf.metrics import roc_auc
 from embeddings_tf.metrics import score_all_pairs
-from embeddings_tf.metrics import score_enrolments
+from embeddings_tf.metrics import score_enrollments
 from embeddings_tf.metrics import score_trials
 from embeddings_tf.metrics import stream_trials
 
@@ -208,34 +208,34 @@ class TestStreamTrials:
             stream_trials(nan, embeddings(3), [0, 1, 1], update)
 
 
-class TestScoreEnrolments:
+class TestScoreEnrollments:
     @pytest.mark.parametrize("combine", ["embedding", "mean", "max"])
     @pytest.mark.parametrize("block_size", [2, 100])
     def test_against_loop(self, combine, block_size):
-        enrol, test = embeddings(7), embeddings(5, seed=1)
+        enroll, test = embeddings(7), embeddings(5, seed=1)
         labels = np.array([8, 3, 3, 5, 8, 3, 3])
         expected = []
         for label in (3, 5, 8):
-            rows = enrol[labels == label]
+            rows = enroll[labels == label]
             if combine == "embedding":
                 scores = cosine_scores([np.mean(rows, axis=0)], test)[0]
             else:
                 reduce = {"mean": np.mean, "max": np.max}[combine]
                 scores = reduce(cosine_scores(rows, test), axis=0)
             expected.append(scores)
-        classes, scores = score_enrolments(
-            cosine_scores, enrol, labels, test, combine, block_size=block_size
+        classes, scores = score_enrollments(
+            cosine_scores, enroll, labels, test, combine, block_size=block_size
         )
         assert classes.tolist() == [3, 5, 8]
         np.testing.assert_allclose(scores, expected, atol=1e-14)
 
     def test_bad_input(self):
         with pytest.raises(ValueError, match="`combine`.*'median'"):
-            score_enrolments(
+            score_enrollments(
                 cosine_scores, np.eye(2), [1, 2], np.eye(2), "median"
             )
-        with pytest.raises(ValueError, match="3 rows of `enrol_labels`"):
-            score_enrolments(cosine_scores, np.eye(2), [1, 2, 2], np.eye(2))
+        with pytest.raises(ValueError, match="3 rows of `enroll_labels`"):
+            score_enrollments(cosine_scores, np.eye(2), [1, 2, 2], np.eye(2))
 
 
 class TestScoreTrials:
@@ -277,7 +277,7 @@ class TestHostileScores:
             return np.where(a > 0, np.inf, -np.inf) + 0 * b.T
 
         with pytest.raises(ValueError, match="both -inf and inf"):
-            score_enrolments(score, [[1.0], [-1.0]], [0, 0], [[2.0]], "mean")
+            score_enrollments(score, [[1.0], [-1.0]], [0, 0], [[2.0]], "mean")
 
     def test_means_of_the_largest_numbers(self):
         largest = np.finfo(float).max
@@ -286,7 +286,7 @@ class TestHostileScores:
             return a + 0 * b.T
 
         for combine in ("mean", "embedding"):
-            _, scores = score_enrolments(
+            _, scores = score_enrollments(
                 score, [[largest], [largest]], [0, 0], [[2.0]], combine
             )
             assert scores.tolist() == [[largest]]

@@ -45,7 +45,7 @@ def log_density(plda, *examples):
 class TestScore:
     def test_against_joint_densities(self):
         plda = plain().fit(*data())
-        enrol, test = data(seed=1)[0][:4], data(seed=2)[0][:5]
+        enroll, test = data(seed=1)[0][:4], data(seed=2)[0][:5]
         expected = [
             [
                 log_density(plda, a, b)
@@ -53,29 +53,31 @@ class TestScore:
                 - log_density(plda, b)
                 for b in test
             ]
-            for a in enrol
+            for a in enroll
         ]
-        scores = plda.score(enrol, test)
+        scores = plda.score(enroll, test)
         assert scores.shape == (4, 5) and scores.dtype == np.float64
         np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
-        pairs = plda.score_pairs(enrol, test[:4])
+        pairs = plda.score_pairs(enroll, test[:4])
         np.testing.assert_allclose(pairs, np.diag(expected), atol=1e-9)
-        np.testing.assert_allclose(plda.score(test, enrol), scores.T, atol=1e-9)
+        np.testing.assert_allclose(
+            plda.score(test, enroll), scores.T, atol=1e-9
+        )
 
     def test_several_enrolled_against_joint_densities(self):
         plda = plain().fit(*data())
-        enrol, test = data(seed=1)[0][:6], data(seed=2)[0][:3]
+        enroll, test = data(seed=1)[0][:6], data(seed=2)[0][:3]
         labels = np.array([9, 2, 9, 4, 9, 2])
         expected = [
             [
-                log_density(plda, *enrol[labels == label], b)
-                - log_density(plda, *enrol[labels == label])
+                log_density(plda, *enroll[labels == label], b)
+                - log_density(plda, *enroll[labels == label])
                 - log_density(plda, b)
                 for b in test
             ]
             for label in (2, 4, 9)
         ]
-        scores = plda.score(enrol, test, enrol_labels=labels)
+        scores = plda.score(enroll, test, enroll_labels=labels)
         np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
 
     def test_centring_and_length(self):

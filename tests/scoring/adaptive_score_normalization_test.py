@@ -69,18 +69,18 @@ def test_an_asymmetric_score_keeps_its_sides():
     rng = np.random.default_rng(0)
     first, second, cohort = (rng.normal(size=(n, 2)) for n in (3, 4, 6))
 
-    def score(enrol, test):
-        return enrol[:, :1] - 3 * test[:, 1] + np.sin(enrol @ test.T)
+    def score(enroll, test):
+        return enroll[:, :1] - 3 * test[:, 1] + np.sin(enroll @ test.T)
 
     def normalized(scores, of_cohort):
         return (scores - of_cohort.mean()) / of_cohort.std()
 
     found = AdaptiveScoreNormalization(score, cohort)(first, second)
-    for i, enrol in enumerate(first):
+    for i, enroll in enumerate(first):
         for j, test in enumerate(second):
-            trial = score(enrol[None], test[None])[0, 0]
+            trial = score(enroll[None], test[None])[0, 0]
             expected = (
-                normalized(trial, score(enrol[None], cohort))
+                normalized(trial, score(enroll[None], cohort))
                 + normalized(trial, score(cohort, test[None]))
             ) / 2
             assert found[i, j] == pytest.approx(expected)

@@ -173,7 +173,7 @@ class TestAnswers:
             other.predict(X)
 
 
-class TestEnrolment:
+class TestEnrollment:
     def test_adding_is_fitting_all(self, identity, gallery):
         gallery.enroll(X[UNKNOWN], LABELS[UNKNOWN])
         gallery.enroll(X[:1] + 0.1, ["class 00"])

@@ -199,7 +199,7 @@ def test_inputs_unlike_the_calibration_examples_are_unknown(
 
 
 def test_no_threshold_removes_the_threshold(gallery, colours, capsys):
-    """Enrolment of all calibration classes would be refused with it."""
+    """Enrollment of all calibration classes would be refused with it."""
     words = ["--gallery", gallery, "--no-threshold"]
     photos = [colours / "photos", "--split", "validation"]
     for more, count in (([], 4), (photos, 4 + len(HELD_OUT))):
@@ -561,5 +561,5 @@ def test_every_calibration_class_is_enrolled(colours, tmp_path, capsys):
     words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
     error = refused(capsys, enroll, *words, colours / "photos")
     assert "every calibration class is enrolled" in error
-    assert "enrol other classes (--split train" in error
+    assert "enroll other classes (--split train" in error
     assert not (tmp_path / "g.npz").exists()

@@ -99,7 +99,7 @@ def streamed(
 def claimed_classes(scores, embeddings, classes, num_enrolled: int) -> dict:
     """Errors if test examples claim to be in a class ("type II" trials).
 
-    The first `num_enrolled` examples of each class enrol it, by their mean
+    The first `num_enrolled` examples of each class enroll it, by their mean
     embedding. Every other example claims each class once.
     """
     is_enrolled = rank_in_class(classes) < num_enrolled
@@ -110,7 +110,7 @@ def claimed_classes(scores, embeddings, classes, num_enrolled: int) -> dict:
         )
     results = {"examples": len(classes), "classes": len(np.unique(classes))}
     for name, score in scores.items():
-        enrolled, found = metrics.score_enrolments(
+        enrolled, found = metrics.score_enrollments(
             score,
             embeddings[is_enrolled],
             classes[is_enrolled],

@@ -4,7 +4,7 @@ These recipes are not in a paper. They ask the question of Monteiro et al. 2020
 where there are many classes: about 1,040 training characters of 1,623, in five
 folds by character, with the network, batches and length of
 `omniglot_retrieval_*`. The trials are all pairs of the test characters, and
-claims of drawings to be of a character that five drawings enrol.
+claims of drawings to be of a character that five drawings enroll.
 
 | recipe `omniglot_verification_*` | the encoder learns from |
 |---|---|

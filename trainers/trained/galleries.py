@@ -89,7 +89,7 @@ def calibration_inputs(
     found = held_out(
         trained,
         data,
-        or_else=", or take --no-threshold each time that you enrol: then no "
+        or_else=", or take --no-threshold each time that you enroll: then no "
         "answer is 'unknown'",
     )
     require_promise(set(found.labels) - enrolled, rate)
@@ -110,7 +110,7 @@ def require_promise(others: set[str], rate: float | None) -> None:
     if not others:
         raise ValueError(
             "every calibration class is enrolled, so none can set a threshold; "
-            "enrol other classes (--split train, a folder of new classes), "
+            "enroll other classes (--split train, a folder of new classes), "
             "name --calibration FOLDER with others, or --no-threshold"
         )
     smallest = 1 / (len(others) + 1)

@@ -745,20 +745,20 @@ ENTRIES = {
             "block_size": count(4),
         },
     ),
-    "metrics.score_enrolments": Entry(
-        metrics.score_enrolments,
+    "metrics.score_enrollments": Entry(
+        metrics.score_enrollments,
         {
             "score": score,
-            "enrol": X,
-            "enrol_labels": Y,
+            "enroll": X,
+            "enroll_labels": Y,
             "test": X[:5],
             "combine": "embedding",
             "block_size": 4,
         },
         {
             "score": [*function(), *returning((3, 5))],
-            "enrol": [*floats(X), refused("narrower", X[:, :3])],
-            "enrol_labels": labels(Y, arbitrary=False),
+            "enroll": [*floats(X), refused("narrower", X[:, :3])],
+            "enroll_labels": labels(Y, arbitrary=False),
             "test": floats(X[:5]),
             "combine": choice("embedding"),
             "block_size": count(4),

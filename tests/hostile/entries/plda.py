@@ -95,11 +95,11 @@ ENTRIES = {
     ),
     "models.PLDA.score": Entry(
         FITTED.score,
-        {"enrol": X, "test": X[:5], "enrol_labels": Y},
+        {"enroll": X, "test": X[:5], "enroll_labels": Y},
         {
-            "enrol": [*floats(X), refused("other dimensions", X[:, :3])],
+            "enroll": [*floats(X), refused("other dimensions", X[:, :3])],
             "test": [*floats(X[:5]), refused("other dimensions", X[:5, :3])],
-            "enrol_labels": chosen(labels(Y), "None"),
+            "enroll_labels": chosen(labels(Y), "None"),
         },
         tolerance=1e-4,
     ),
