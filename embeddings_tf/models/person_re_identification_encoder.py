@@ -9,7 +9,7 @@ from embeddings_tf.ops.arguments import positive_integer
 
 
 def person_re_identification_encoder(
-    dim: int = 500, image_shape: tuple[int, int, int] = (160, 60, 3)
+    dim: int = 500, *, image_shape: tuple[int, int, int] = (160, 60, 3)
 ) -> keras.Model:
     """The three-part convolutional network for images of persons.
 

@@ -83,6 +83,12 @@ def test_the_table_has_every_encoder_with_an_image_shape():
     assert found - {"backbone_encoder", "sprites_decoder"} == set(TABLE)
 
 
+@pytest.mark.parametrize("name", [*TABLE, "backbone_encoder"])
+def test_the_image_shape_is_passed_by_name(name):
+    parameters = inspect.signature(getattr(models, name)).parameters
+    assert parameters["image_shape"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
 def test_the_page_has_every_encoder():
     page = (ROOT / "docs" / "own_data.md").read_text(encoding="utf-8")
     for name in TABLE:

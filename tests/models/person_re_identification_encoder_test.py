@@ -33,7 +33,9 @@ def test_shapes_as_published(image_shape, flattened):
 
 def test_parts_do_not_overlap():
     """Each image row affects only the features of its part."""
-    encoder = person_re_identification_encoder(2, (14, 8, 3))  # 4, 4, 6 rows
+    encoder = person_re_identification_encoder(
+        2, image_shape=(14, 8, 3)
+    )  # 4, 4, 6 rows
     features = keras.Model(encoder.input, encoder.get_layer("features").output)
     x = images((14, 8, 3), rows=1)
     sizes = [1 * 2 * 64, 1 * 2 * 64, 2 * 2 * 64]
@@ -49,7 +51,7 @@ def test_parts_do_not_overlap():
 
 
 def test_first_convolution_is_shared_the_second_is_not():
-    encoder = person_re_identification_encoder(2, (12, 8, 3))
+    encoder = person_re_identification_encoder(2, image_shape=(12, 8, 3))
     features = keras.Model(encoder.input, encoder.get_layer("features").output)
     x = np.tile(images((4, 8, 3)), (1, 3, 1, 1))
     for name in ("middle", "lower"):
@@ -67,7 +69,7 @@ def test_features_of_a_constant_image():
     With constant kernels all 64 channels are equal, so the sum over channel
     32 and its neighbours has 11 equal terms.
     """
-    encoder = person_re_identification_encoder(2, (150, 60, 3))
+    encoder = person_re_identification_encoder(2, image_shape=(150, 60, 3))
     for name in ("shared", "upper", "middle", "lower"):
         kernel, bias = encoder.get_layer(name).get_weights()
         encoder.get_layer(name).set_weights(
@@ -88,7 +90,7 @@ def test_features_of_a_constant_image():
 
 
 def test_initial_weights():
-    encoder = person_re_identification_encoder(2, (12, 8, 3))
+    encoder = person_re_identification_encoder(2, image_shape=(12, 8, 3))
     for layer in (layer for layer in encoder.layers if layer.weights):
         np.testing.assert_allclose(layer.bias, 0.01, rtol=1e-6)
     kernel = np.abs(encoder.get_layer("shared").kernel)
@@ -98,14 +100,14 @@ def test_initial_weights():
 
 def test_pixels_are_scaled_inside():
     """The first layer receives 0 to 1 for pixels of 0 to 255."""
-    encoder = person_re_identification_encoder(2, (12, 8, 3))
+    encoder = person_re_identification_encoder(2, image_shape=(12, 8, 3))
     first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 12, 8, 3), 255, "uint8")
     np.testing.assert_allclose(first(x), np.ones_like(x), rtol=1e-6)
 
 
 def test_save_and_load(tmp_path):
-    encoder = person_re_identification_encoder(2, (12, 8, 3))
+    encoder = person_re_identification_encoder(2, image_shape=(12, 8, 3))
     encoder.save(tmp_path / "encoder.keras")
     loaded = keras.saving.load_model(tmp_path / "encoder.keras")
     np.testing.assert_array_equal(loaded(images()), encoder(images()))
@@ -115,7 +117,7 @@ def test_mixed_precision():
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        encoder = person_re_identification_encoder(2, (12, 8, 3))
+        encoder = person_re_identification_encoder(2, image_shape=(12, 8, 3))
     finally:
         keras.config.set_dtype_policy(policy)
     assert encoder(images()).dtype == "float32"
