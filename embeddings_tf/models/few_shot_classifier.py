@@ -15,6 +15,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.class_names import class_names
+from embeddings_tf.ops.require_fitted import require_fitted
 
 # Numbers of queries times numbers that represent the classes, at once.
 _BLOCK = 2**22
@@ -166,11 +167,8 @@ class FewShotClassifier(keras.layers.Layer):
         return self._of_queries(Method(self.model).log_evidence, query, (0,))
 
     def _require_prototypes(self) -> None:
-        if not hasattr(self, "prototypes_"):
-            raise ValueError(
-                "The classifier has no prototypes yet: call "
-                "fit(support, labels) first."
-            )
+        prototypes = getattr(self, "prototypes_", None)
+        require_fitted(prototypes, "The classifier", "fit(support, labels)")
 
     def _of_queries(self, answer, query, shape_of_none) -> np.ndarray:
         """Calls `answer` for all queries, batch by batch."""

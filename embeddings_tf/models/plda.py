@@ -17,6 +17,7 @@ from embeddings_tf.ops import plda
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
+from embeddings_tf.ops.require_fitted import require_fitted
 
 
 class PLDA:
@@ -108,7 +109,6 @@ class PLDA:
         self.max_iterations = positive_integer("max_iterations", max_iterations)
         self.tolerance = number_at_least("tolerance", tolerance, 0)
         self.projection = None
-        self._fitted = False
 
     def fit(self, embeddings: Any, labels: Any) -> "PLDA":
         """Fits the model, and replaces an earlier fit.
@@ -258,7 +258,7 @@ class PLDA:
 
         An existing file is replaced.
         """
-        self._check_fitted()
+        self._require_fitted()
         write(path, self)
 
     @classmethod
@@ -310,15 +310,12 @@ class PLDA:
         self._transform, self._ratio = plda.diagonalize(
             self.between_covariance, self.within_covariance
         )
-        self._fitted = True
 
-    def _check_fitted(self) -> None:
-        if not self._fitted:
-            raise ValueError(
-                "PLDA must be fitted first; received a new one. Call "
-                "fit(embeddings, labels), or PLDA.load(path)."
-            )
+    def _require_fitted(self) -> None:
+        ratio = getattr(self, "_ratio", None)
+        call = "fit(embeddings, labels) or PLDA.load(path)"
+        require_fitted(ratio, "The PLDA model", call)
 
     def _require_dim(self, **embeddings) -> None:
-        self._check_fitted()
+        self._require_fitted()
         require_dim(len(self.offset), **embeddings)

@@ -9,6 +9,7 @@ from embeddings_tf.models.embed_batch import require_squares
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.listed import listed
+from embeddings_tf.ops.require_fitted import require_fitted
 from embeddings_tf.scoring import gallery_file
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import embed_inputs
@@ -146,11 +147,8 @@ class Gallery:
 
     @property
     def examples_(self) -> LabelledEmbeddings:
-        if self._examples is None:
-            raise ValueError(
-                "The gallery is empty: call enroll(x, labels) first."
-            )
-        return self._examples
+        call = "enroll(x, labels)"
+        return require_fitted(self._examples, "The gallery", call)
 
     @property
     def calibration_examples_(self) -> LabelledEmbeddings | None:

@@ -7,6 +7,7 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.require_fitted import require_fitted
 from embeddings_tf.scoring import calibration_file
 from embeddings_tf.scoring.checked_numbers import checked
 from embeddings_tf.scoring.checked_numbers import scores_of
@@ -130,14 +131,13 @@ class LogisticCalibration:
 
     def transform(self, scores: Any) -> np.ndarray:
         """Log-likelihood ratios of scores of any shape, float64."""
-        if not hasattr(self, "slope_"):
-            raise ValueError("The calibration is not fitted: call fit first.")
+        self._require_fitted()
         scores = scores_of(scores)
         return self.slope_ * scores + self.offset_
 
     def to_dict(self) -> dict[str, Any]:
         """The fitted calibration as plain numbers, for JSON."""
-        self.transform(0.0)  # refuses if it is not fitted
+        self._require_fitted()
         return {
             "kind": KIND,
             "target_prior": self.target_prior,
@@ -162,3 +162,7 @@ class LogisticCalibration:
     def load(cls, path) -> "LogisticCalibration":
         """Reads a file that `save` wrote; nothing is executed."""
         return cls.from_dict(calibration_file.read(path))
+
+    def _require_fitted(self) -> None:
+        value = getattr(self, "slope_", None)
+        require_fitted(value, "The calibration", "fit(scores, is_target)")

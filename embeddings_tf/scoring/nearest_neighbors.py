@@ -6,6 +6,7 @@ import numpy as np
 
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.require_fitted import require_fitted
 from embeddings_tf.scoring.approximate_rows import ApproximateIndex
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import embed_inputs
@@ -103,9 +104,7 @@ class NearestNeighbors:
 
     @property
     def examples_(self) -> LabelledEmbeddings:
-        if self._examples is None:
-            raise ValueError("There is no gallery yet: call fit(x, labels).")
-        return self._examples
+        return require_fitted(self._examples, "The gallery", "fit(x, labels)")
 
     def fit(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.class_names import class_names
+from embeddings_tf.ops.require_fitted import require_fitted
 from embeddings_tf.scoring.checked_numbers import checked
 from embeddings_tf.scoring.input_numbers import BATCH
 from embeddings_tf.scoring.input_numbers import evenly_spaced
@@ -233,11 +234,7 @@ class Typicality:
 
     def _require_fitted(self) -> None:
         """Raises ValueError before `fit`."""
-        if self.threshold_ is None:
-            raise ValueError(
-                "The typicality is not fitted yet: call fit(x, labels) with "
-                "examples of held-out classes."
-            )
+        require_fitted(self.threshold_, "The typicality", "fit(x, labels)")
 
     def _halves(self, length: int, labels) -> tuple[np.ndarray, np.ndarray]:
         """Rows of two halves of the classes, of a random sample."""

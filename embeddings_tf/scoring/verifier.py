@@ -9,6 +9,7 @@ from embeddings_tf import metrics
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.require_fitted import require_fitted
 from embeddings_tf.scoring import calibration_file
 from embeddings_tf.scoring.checked_numbers import checked
 from embeddings_tf.scoring.fingerprint import fingerprint
@@ -308,11 +309,8 @@ class Verifier:
         return verifier
 
     def _require_fitted(self) -> None:
-        if self.threshold_ is None:
-            raise ValueError(
-                "The verifier has no threshold yet: call fit(x, labels, "
-                "false_accept_rate) with held-out classes."
-            )
+        call = "fit(x, labels, false_accept_rate)"
+        require_fitted(self.threshold_, "The verifier", call)
 
     def _embed(self, x) -> np.ndarray:
         return embed_inputs(self.model, x, self.batch_size, self.embedded)

@@ -348,7 +348,7 @@ class TestDegenerate:
             PLDA(**arguments)
 
     def test_score_before_fit_and_with_wrong_width(self):
-        with pytest.raises(ValueError, match="must be fitted"):
+        with pytest.raises(ValueError, match="not fitted yet"):
             PLDA().score(np.eye(3), np.eye(3))
         plda = PLDA().fit(*data())
         with pytest.raises(ValueError, match=r"`test` must have shape \(n, 3"):
@@ -383,7 +383,7 @@ class TestFile:
         np.testing.assert_array_equal(copy.score(x, x), plda.score(x, x))
 
     def test_unfitted_leaves_no_file(self, tmp_path):
-        with pytest.raises(ValueError, match="must be fitted"):
+        with pytest.raises(ValueError, match="not fitted yet"):
             PLDA().save(tmp_path / "model.npz")
         assert not list(tmp_path.iterdir())
 

@@ -291,7 +291,7 @@ class TestEnrollment:
             gallery.enroll(X[:1], [3])
         with pytest.raises(ValueError, match="at least one example"):
             gallery.enroll(X[:2], ["class 00"])
-        with pytest.raises(ValueError, match="is empty"):
+        with pytest.raises(ValueError, match="not fitted yet"):
             Gallery(identity).predict(X)
         with pytest.raises(ValueError, match="not finite"):
             gallery.predict(X * np.nan)

@@ -213,7 +213,7 @@ def test_the_real_faiss():
 
 def test_refusals(monkeypatch):
     search = NearestNeighbors(points())
-    with pytest.raises(ValueError, match="no gallery yet"):
+    with pytest.raises(ValueError, match="not fitted yet"):
         search.kneighbors(QUERIES)
     with pytest.raises(ValueError, match="at most 50"):
         search.fit(X).kneighbors(QUERIES, 51)
