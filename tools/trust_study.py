@@ -106,7 +106,7 @@ def promises(method, embeddings, classes) -> dict:
     import tensorflow as tf
 
     from embeddings_tf import metrics
-    from embeddings_tf.scoring.nearest_rows import nearest_by_distance
+    from embeddings_tf.scoring.nearest_rows import distances_and_rows
     from trainers.terminal.progress import Progress
 
     needed = PROTOCOL["num_support"] + PROTOCOL["num_query"]
@@ -143,7 +143,7 @@ def promises(method, embeddings, classes) -> dict:
         labels = np.repeat(np.arange(num_enrolled), PROTOCOL["num_support"])
         query = embeddings[np.concatenate([q.reshape(-1) for q in queries])]
         ends = np.cumsum([q.size for q in queries])[:-1]
-        distances, _ = nearest_by_distance(method, query, support, 1)
+        distances, _ = distances_and_rows(method, query, support, 1)
         values = {
             "log_evidence": evidence(support, labels, query).numpy(),
             "nearest_distance": -distances[:, 0],

@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 from trainers import command_line
-from trainers.goals.goals import goal as goal_of
+from trainers.goals.goals import goal_of
 from trainers.terminal import command_names
 from trainers.terminal.next_export import next_export
 

@@ -170,7 +170,7 @@ def train_goal(
     overrides: list[str],
 ) -> None:
     """Writes the recipe of a goal into the workdir, and trains it."""
-    from trainers.goals.goals import goal as goal_of
+    from trainers.goals.goals import goal_of
     from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import folder_argument
 
@@ -232,7 +232,7 @@ def check_goal(
     """Reads every example, and checks what a training for the goal would."""
     import tempfile
 
-    from trainers.goals.goals import goal as goal_of
+    from trainers.goals.goals import goal_of
 
     method = goal_of(goal).method_or_default(method)
 

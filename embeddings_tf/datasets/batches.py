@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from embeddings_tf.datasets.fetcher import fetcher
 from embeddings_tf.ops.arguments import array
-from embeddings_tf.ops.arguments import step as step_number
+from embeddings_tf.ops.arguments import step_number
 
 
 def batches(

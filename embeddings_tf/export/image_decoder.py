@@ -65,7 +65,7 @@ class ImageDecoder:
     def __init__(
         self, image_shape, *, crop: bool = False, max_pixels: int = MAX_PIXELS
     ):
-        self.image_shape: Any = arguments.image_shape(image_shape)
+        self.image_shape: Any = arguments.checked_shape(image_shape)
         height, width, channels = self.image_shape
         self.crop = arguments.truth("crop", crop)
         if None in self.image_shape or channels not in CHANNELS:

@@ -145,7 +145,7 @@ def members_of(search: Search) -> np.ndarray:
     return members
 
 
-def nearest_by_distance(
+def blocks_by_distance(
     search: Search,
     count: int,
     progress: Callable[[int], object] | None = None,
@@ -180,12 +180,12 @@ def nearest_by_distance(
         yield block, places
 
 
-def nearest_by_score(
+def blocks_by_score(
     search: Search,
     count: int,
     progress: Callable[[int], object] | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """As `nearest_by_distance`, with the scores of a function."""
+    """As `blocks_by_distance`, with the scores of a function."""
     count = min(count, len(search.gallery) - search.among_themselves)
     for first in range(0, len(search.rows), _QUERY_BLOCK):
         block = search.rows[first : first + _QUERY_BLOCK]

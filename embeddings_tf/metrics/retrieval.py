@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from embeddings_tf.metrics.gallery_search import blocks_by_distance
+from embeddings_tf.metrics.gallery_search import blocks_by_score
 from embeddings_tf.metrics.gallery_search import checked_search
-from embeddings_tf.metrics.gallery_search import nearest_by_distance
-from embeddings_tf.metrics.gallery_search import nearest_by_score
 from embeddings_tf.metrics.gallery_search import ranked
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import function
@@ -114,7 +114,7 @@ def recall_at_k(
         if ignored := len(search.labels) - len(search.rows):
             progress(ignored)
     hits = dict.fromkeys(ks, 0)
-    ranked = nearest_by_score if callable(distance) else nearest_by_distance
+    ranked = blocks_by_score if callable(distance) else blocks_by_distance
     for block, neighbours in ranked(search, max(ks), progress):
         same = search.gallery_labels[neighbours] == search.labels[block, None]
         for value in hits:

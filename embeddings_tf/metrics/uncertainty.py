@@ -6,9 +6,9 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.calibration import error_versus_reject
+from embeddings_tf.metrics.gallery_search import blocks_by_distance
+from embeddings_tf.metrics.gallery_search import blocks_by_score
 from embeddings_tf.metrics.gallery_search import checked_search
-from embeddings_tf.metrics.gallery_search import nearest_by_distance
-from embeddings_tf.metrics.gallery_search import nearest_by_score
 from embeddings_tf.metrics.verification import roc_auc
 
 
@@ -75,7 +75,7 @@ def recall_auroc(
         embeddings, labels, distance, gallery, gallery_labels, exclude
     )
     arrays.same_length(uncertainty=uncertainty, labels=search.labels)
-    ranked = nearest_by_score if callable(distance) else nearest_by_distance
+    ranked = blocks_by_score if callable(distance) else blocks_by_distance
     is_wrong = np.zeros(len(search.labels), bool)
     for block, nearest in ranked(search, 1):
         found = search.gallery_labels[nearest[:, 0]]

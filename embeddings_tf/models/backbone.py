@@ -10,7 +10,7 @@ from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.application_input import ApplicationInput
 from embeddings_tf.models.application_input import application_names
 from embeddings_tf.models.fine_tuned import FineTuned
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import checked_shape
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.own_code import own_object
 from embeddings_tf.ops.own_code import split_name

@@ -7,7 +7,7 @@ from embeddings_tf.models.pre_activation_resnet18 import convolution
 from embeddings_tf.models.pre_activation_resnet18 import normalized_relu
 from embeddings_tf.models.pre_activation_resnet18 import residual_stages
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import checked_shape
 from embeddings_tf.ops.arguments import positive_integer
 
 # Mean and standard deviation of the training images, in pixel values.

@@ -9,7 +9,7 @@ from embeddings_tf.models.fused_batch_normalization import (
 )
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.uncompiled_resizing import UncompiledResizing
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import checked_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
 

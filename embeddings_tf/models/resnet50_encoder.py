@@ -5,7 +5,7 @@ import keras
 from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.backbone import application
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import checked_shape
 from embeddings_tf.ops.arguments import positive_integer
 
 # Mean of ImageNet in pixels: blue, green, red, as for the pretrained weights.

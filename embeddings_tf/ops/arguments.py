@@ -267,7 +267,7 @@ def sequence(name: str, value, length: int | None = None) -> list:
     return found
 
 
-def image_shape(
+def checked_shape(
     value,
     *,
     smallest: int = 1,
@@ -298,8 +298,8 @@ def image_shape(
 
 
 def fixed_image_shape(value, *, smallest: int = 1) -> tuple[int, int, int]:
-    """Like `image_shape`, but both sides must be stated."""
-    height, width, channels = image_shape(value, smallest=smallest)
+    """Like `checked_shape`, but both sides must be stated."""
+    height, width, channels = checked_shape(value, smallest=smallest)
     if height is None or width is None:
         raise ValueError(
             "`image_shape` must state height and width, because a layer of "
@@ -322,7 +322,7 @@ def random_seed(name: str, value, num_bits: int = 63) -> int:
     return number
 
 
-def step(name: str, value) -> int:
+def step_number(name: str, value) -> int:
     """Returns an int; ValueError unless it is whole, 0 to 2^62 - 1."""
     return random_seed(name, value, num_bits=62)
 

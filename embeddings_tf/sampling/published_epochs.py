@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.ops.arguments import step as step_number
+from embeddings_tf.ops.arguments import step_number
 from embeddings_tf.sampling.class_table import ClassTable
 from embeddings_tf.sampling.class_table import concatenate
 from embeddings_tf.sampling.stateless_random import CLASSES

@@ -11,8 +11,8 @@ from embeddings_tf.scoring.approximate_rows import ApproximateIndex
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import embed_inputs
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
-from embeddings_tf.scoring.nearest_rows import nearest_by_distance
-from embeddings_tf.scoring.nearest_rows import nearest_by_method
+from embeddings_tf.scoring.nearest_rows import distances_and_rows
+from embeddings_tf.scoring.nearest_rows import scores_and_rows
 
 SEARCHES = ("exact", "faiss")
 COMPARISONS = ("distance", "score")
@@ -164,8 +164,8 @@ class NearestNeighbors:
         if self.search == "faiss":
             return self._index.search(queries, count)
         if self.compare == "score":
-            return nearest_by_method(self._method, queries, gallery, count)
-        return nearest_by_distance(self._method, queries, gallery, count)
+            return scores_and_rows(self._method, queries, gallery, count)
+        return distances_and_rows(self._method, queries, gallery, count)
 
     def predict(self, x) -> np.ndarray:
         """The most frequent label of the neighbours of each input, `(n,)`.

@@ -6,13 +6,13 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.metrics.gallery_search import Search
-from embeddings_tf.metrics.gallery_search import nearest_by_score
+from embeddings_tf.metrics.gallery_search import blocks_by_score
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
 
 
-def nearest_by_distance(
+def distances_and_rows(
     method: Method, queries, gallery, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Finds the `count` nearest rows by the method's own distance.
@@ -50,7 +50,7 @@ def _scale(before: list[np.ndarray], after: list[np.ndarray]) -> float:
     return 1.0
 
 
-def nearest_by_method(
+def scores_and_rows(
     method: Method, queries, gallery, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Finds the `count` rows with the highest score of the method's pairs.
@@ -72,7 +72,7 @@ def nearest_by_method(
         rows=np.arange(len(queries)),
     )
     rows = np.empty((len(queries), count), np.int64)
-    for block, places in nearest_by_score(search, count):
+    for block, places in blocks_by_score(search, count):
         rows[block] = places
     scores = np.stack(
         [

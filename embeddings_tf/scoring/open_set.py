@@ -6,7 +6,7 @@ from embeddings_tf.metrics import conformal_threshold
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.models.method import Method
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
-from embeddings_tf.scoring.nearest_rows import nearest_by_distance
+from embeddings_tf.scoring.nearest_rows import distances_and_rows
 from embeddings_tf.scoring.typicality import Typicality
 
 # The decision of an input that is not typical.
@@ -39,7 +39,7 @@ def open_set_scores(
         return classifier.predict_log_evidence(embeddings).astype(np.float64)
     if not len(embeddings):
         return np.zeros(0)
-    distances, _ = nearest_by_distance(
+    distances, _ = distances_and_rows(
         Method(classifier.model), embeddings, examples.embeddings, 1
     )
     return -distances[:, 0]

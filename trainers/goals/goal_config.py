@@ -5,8 +5,8 @@ import numpy as np
 from trainers.config.run import DataFields
 from trainers.config.run import Run
 from trainers.data.look_at_data import DataSummary
-from trainers.goals.goals import METHODS
-from trainers.goals.goals import goal as goal_of
+from trainers.goals.goals import TRAINED_BY
+from trainers.goals.goals import goal_of
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
 
@@ -26,11 +26,11 @@ def goal_config(
     Args:
         dataset: Name of the data set.
         goal: A name of `GOALS`.
-        method: A name of `METHODS`.
+        method: A name of `TRAINED_BY`.
         data: The result of `look_at_data`.
         equal_rows: Whether episodes have the examples of other batches.
     """
-    trained_by = METHODS[method]
+    trained_by = TRAINED_BY[method]
     dim = goal_of(goal).dim or 3 * data.num_factors + 1
     section = {
         kind: dict(arguments) for kind, arguments in trained_by.section.items()

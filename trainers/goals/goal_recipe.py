@@ -15,7 +15,7 @@ from trainers.data.look_at_data import look_at_data
 from trainers.goals.goal_config import goal_config
 from trainers.goals.goal_overrides import data_to_look_at
 from trainers.goals.goal_overrides import with_overrides
-from trainers.goals.goals import goal as goal_of
+from trainers.goals.goals import goal_of
 from trainers.workdirs.json_files import write_atomically
 from trainers.workdirs.lock import absent
 from trainers.workdirs.lock import remove_empty
@@ -63,7 +63,7 @@ def plan_recipe(
     Args:
         dataset: Name of the data set.
         goal: A name of `GOALS`.
-        method: A name of `METHODS`; None: the goal's own.
+        method: A name of `TRAINED_BY`; None: the goal's own.
         split: `classes` or `examples`: how data without splits is divided.
         workdir: The folder of the run.
         division_seed: Random seed of the division; the fold of named sets that

@@ -33,7 +33,7 @@ def objective(name: str, **arguments) -> dict:
     return {"objective": {"name": name, **arguments}}
 
 
-METHODS = {
+TRAINED_BY = {
     "StochasticPrototypes": TrainedBy(
         objective("StochasticPrototypes"), episodes=True, gaussian=True
     ),
@@ -93,8 +93,8 @@ class Goal:
         """Raises ValueError if a method does not fit the goal."""
         if method in self.refused:
             raise ValueError(f"{method} does not fit: {self.refused[method]}")
-        if method not in METHODS:
-            known = [name for name in METHODS if name not in self.refused]
+        if method not in TRAINED_BY:
+            known = [name for name in TRAINED_BY if name not in self.refused]
             raise ValueError(
                 f"unknown method {method!r}; expected one of {', '.join(known)}"
             )
@@ -204,7 +204,7 @@ GOALS = {
 }
 
 
-def goal(name: str) -> Goal:
+def goal_of(name: str) -> Goal:
     """The goal of that name.
 
     Raises:

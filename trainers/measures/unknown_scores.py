@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from embeddings_tf import metrics
 from embeddings_tf.models.method import Method
-from embeddings_tf.scoring.nearest_rows import nearest_by_distance
+from embeddings_tf.scoring.nearest_rows import distances_and_rows
 
 
 def score_function(model, num_samples: int) -> Callable:
@@ -34,7 +34,7 @@ def score_function(model, num_samples: int) -> Callable:
         evidence, log_prob = by_method(
             support, labels, query, tf.constant(num_classes)
         )
-        distance, _ = nearest_by_distance(method, query, support, 1)
+        distance, _ = distances_and_rows(method, query, support, 1)
         found = {
             "log_evidence": -evidence.numpy().astype(np.float64),
             "nearest_distance": distance[:, 0].astype(np.float64),

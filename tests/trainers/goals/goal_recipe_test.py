@@ -25,7 +25,7 @@ from trainers import train
 from trainers.config import load_recipe
 from trainers.goals import goal_recipe
 from trainers.goals.goals import GOALS
-from trainers.goals.goals import METHODS
+from trainers.goals.goals import TRAINED_BY
 from trainers.training.model import build_model
 from trainers.workdirs.lock import open_workdir
 from trainers.workdirs.workdir import as_json
@@ -67,7 +67,7 @@ ENCODERS = {
     [
         (goal, method, kind)
         for goal, wanted in GOALS.items()
-        for method in METHODS
+        for method in TRAINED_BY
         for kind in ENCODERS
         if method not in wanted.refused
         # A folder of recordings has one label.
@@ -109,7 +109,7 @@ def test_each_default_fits_its_goal():
     for goal in GOALS.values():
         assert goal.method in goal.compare
         assert set(goal.compare).isdisjoint(goal.refused)
-        assert {*goal.compare, *goal.refused} <= set(METHODS)
+        assert {*goal.compare, *goal.refused} <= set(TRAINED_BY)
 
 
 def test_counts_follow_the_smallest_class(tmp_path, capsys):
