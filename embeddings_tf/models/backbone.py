@@ -72,7 +72,7 @@ def backbone(
     return model
 
 
-def backbone_output(network, weights, image_shape, rate, seed):
+def backbone_output(network, weights, image_shape, learning_rate_factor, seed):
     """Returns the input of a network, and its features.
 
     `seed` is of random weights; None goes on with Python's random numbers.
@@ -101,7 +101,7 @@ def backbone_output(network, weights, image_shape, rate, seed):
         x = keras.layers.Concatenate()([x, x, x])
     if not is_own:
         x = ApplicationInput(network)(x)
-    x = FineTuned(made, rate, name="network")(x)
+    x = FineTuned(made, learning_rate_factor, name="network")(x)
     if len(x.shape) == 4:
         x = keras.layers.GlobalAveragePooling2D()(x)
     if len(x.shape) != 2 or x.shape[1] is None:

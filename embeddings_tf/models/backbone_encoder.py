@@ -16,7 +16,7 @@ def backbone_encoder(
     backbone: str = "ResNet50",
     weights: str | None = "imagenet",
     image_shape: tuple[int, int, int] = (224, 224, 3),
-    rate: float = 0.1,
+    learning_rate_factor: float = 0.1,
     hidden_units: tuple[int, ...] = (),
     gaussian: bool = False,
     seed: int | None = None,
@@ -40,10 +40,10 @@ def backbone_encoder(
         weights: `"imagenet"`, the path of a file, or None for random weights,
             as for `models.backbone`.
         image_shape: `(height, width, channels)`, with 1 or 3 channels.
-        rate: Factor of the learning rate for the network, in [0, 1]; the head
-            trains at the full rate. 0 freezes the network. `EmbeddingModel`
-            and the commands apply it; otherwise call `models.lower_rates`
-            after `compile`.
+        learning_rate_factor: Factor for the network, in [0, 1]; the head trains
+            at the full rate. 0 freezes the network. `EmbeddingModel` and the
+            commands apply it; otherwise call `models.lower_rates` after
+            `compile`.
         hidden_units: Units of hidden layers of the head.
         gaussian: Whether the embedding is a Gaussian, for
             `StochasticPrototypes` and `HedgedInstances`.
@@ -71,7 +71,9 @@ def backbone_encoder(
     """
     dim = positive_integer("dim", dim)
     gaussian = truth("gaussian", gaussian)
-    image, x = backbone_output(backbone, weights, image_shape, rate, seed)
+    image, x = backbone_output(
+        backbone, weights, image_shape, learning_rate_factor, seed
+    )
     for units in sequence("hidden_units", hidden_units):
         units = positive_integer("hidden_units", units)
         x = keras.layers.Dense(units, activation="relu")(x)

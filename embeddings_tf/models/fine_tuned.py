@@ -12,22 +12,26 @@ from embeddings_tf.ops.arguments import number_at_least
 class FineTuned(keras.layers.Wrapper):
     """A pretrained network that trains with a lower learning rate, or not.
 
-    `lower_rates(model)` makes the optimizer apply the rate.
+    `lower_rates(model)` makes the optimizer apply the factor.
 
     Args:
         layer: The pretrained network.
-        rate: Factor of the learning rate, in [0, 1]. With 0, the network is
-            frozen and runs as in inference.
+        learning_rate_factor: In [0, 1]. With 0, the network is frozen and runs
+            as in inference.
     """
 
-    def __init__(self, layer, rate: float, **kwargs):
+    def __init__(self, layer, learning_rate_factor: float, **kwargs):
         super().__init__(layer, **kwargs)
-        self.rate = number_at_least("rate", rate, 0, maximum=1)
-        if not self.rate:
+        self.learning_rate_factor = number_at_least(
+            "learning_rate_factor", learning_rate_factor, 0, maximum=1
+        )
+        if not self.learning_rate_factor:
             self.layer.trainable = False
 
     def call(self, inputs, training=None):
-        return self.layer(inputs, training=training if self.rate else False)
+        if not self.learning_rate_factor:
+            training = False
+        return self.layer(inputs, training=training)
 
     @property
     def metrics(self):
@@ -36,7 +40,10 @@ class FineTuned(keras.layers.Wrapper):
         return []
 
     def get_config(self):
-        return {**super().get_config(), "rate": self.rate}
+        return {
+            **super().get_config(),
+            "learning_rate_factor": self.learning_rate_factor,
+        }
 
 
 def lower_rates(model: keras.Model) -> keras.Model:
@@ -74,7 +81,10 @@ def lower_rates(model: keras.Model) -> keras.Model:
     parts = [
         layer for layer in every_layer(model) if isinstance(layer, FineTuned)
     ]
-    if not any(part.rate < 1 and part.trainable_variables for part in parts):
+    if not any(
+        part.learning_rate_factor < 1 and part.trainable_variables
+        for part in parts
+    ):
         return model
     update_step = type(optimizer).update_step
 
@@ -85,7 +95,7 @@ def lower_rates(model: keras.Model) -> keras.Model:
                 key == variable_key(optimizer, weight)
                 for weight in part.trainable_variables
             ):
-                learning_rate = learning_rate * part.rate
+                learning_rate = learning_rate * part.learning_rate_factor
         return update_step(optimizer, gradient, variable, learning_rate)
 
     optimizer.update_step = update

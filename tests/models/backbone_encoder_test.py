@@ -27,7 +27,7 @@ def encoder(networks, rate, **options):
         backbone=f"{networks}:network",
         weights=None,
         image_shape=(9, 9, 3),
-        rate=rate,
+        learning_rate_factor=rate,
         **options,
     )
 
@@ -142,7 +142,7 @@ def test_the_rate_is_saved(networks, tmp_path):
     model.fit(X, Y, batch_size=12, verbose=0)
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
-    assert again.encoder.get_layer("network").rate == 0.25
+    assert again.encoder.get_layer("network").learning_rate_factor == 0.25
     np.testing.assert_array_equal(again(X).numpy(), model(X).numpy())
     again.fit(X, Y, batch_size=12, verbose=0)
 
@@ -155,9 +155,13 @@ def test_gaussian_and_hidden_layers(networks):
 
 
 def test_refused(networks):
-    with pytest.raises(ValueError, match="`rate` must be .* received 2"):
+    with pytest.raises(
+        ValueError, match="`learning_rate_factor` must be .* received 2"
+    ):
         encoder(networks, 2)
-    with pytest.raises(ValueError, match="`rate` must be .* received -1"):
+    with pytest.raises(
+        ValueError, match="`learning_rate_factor` must be .* received -1"
+    ):
         encoder(networks, -1)
     with pytest.raises(ValueError, match="needs a compiled model"):
         lower_rates(encoder(networks, 0.1))

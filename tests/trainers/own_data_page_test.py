@@ -76,7 +76,7 @@ def test_a_network_is_fine_tuned_on_images_of_other_sizes(
     write_data(tmp_path)
     words = ["image_folder:photos", "--goal", "retrieve", "--workdir", "run"]
     fields = ["name=backbone_encoder", "backbone=MobileNetV2", "weights=None"]
-    fields += ["rate=0.1", "image_shape=(32, 32, 3)"]
+    fields += ["learning_rate_factor=0.1", "image_shape=(32, 32, 3)"]
     words += [f"--config.encoder.{field}" for field in fields]
     words += ["--config.num_epochs=1", "--config.steps_per_epoch=2", *MORE]
     assert call(train, *words) == 0

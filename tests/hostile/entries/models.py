@@ -451,7 +451,7 @@ ENTRIES = {
             "backbone": NETWORK,
             "weights": None,
             "image_shape": (9, 9, 3),
-            "rate": 0.1,
+            "learning_rate_factor": 0.1,
             "hidden_units": (4,),
             "gaussian": True,
         },
@@ -459,7 +459,7 @@ ENTRIES = {
             "dim": [h for h in DIM["dim"] if h.expected is Expected.REFUSED],
             "backbone": NETWORKS,
             "weights": WEIGHTS,
-            "rate": [
+            "learning_rate_factor": [
                 refused("-1", -1),
                 refused("2", 2),
                 refused("nan", np.nan),

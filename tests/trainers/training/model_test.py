@@ -24,7 +24,7 @@ def test_a_frozen_network_stays_frozen(rate, freeze_encoder, trains, tmp_path):
         "encoder.dim=3",
         "encoder.weights=None",
         "encoder.image_shape=(9, 9, 3)",
-        f"encoder.rate={rate}",
+        f"encoder.learning_rate_factor={rate}",
     ]
     run = load_recipe("omniglot_retrieval_triplet", fields)
     training = dataclasses.replace(run.training, freeze_encoder=freeze_encoder)
