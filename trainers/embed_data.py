@@ -147,7 +147,7 @@ def _draw(trained, embeddings, labels) -> None:
     import numpy as np
 
     from embeddings_tf.models.method import Method
-    from trainers.measures.plane import plane
+    from embeddings_tf.viz.plane import plane
     from trainers.terminal.pictures import save_picture
 
     method = Method(trained.model)

@@ -15,6 +15,7 @@ from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
 from embeddings_tf.ops.other_rows import other_rows
+from embeddings_tf.viz.plane import plane
 from embeddings_tf.viz.raster import raster
 
 # More classes have no room in the figure.
@@ -96,10 +97,7 @@ class EmbeddingPictures(HeldOutWriter):
                 f"{len(points)} rows for {len(self.x)} inputs, "
                 f"{np.isfinite(points).all(axis=1).sum()} of them finite."
             )
-        variance = None
-        if points.shape[1] == 2:  # else the plane has other dimensions
-            variance = method.variances(embeddings)
-        figures = {"embedding": _scatter(points, variance, self.labels)}
+        figures = {"embedding": _scatter(method, embeddings, self.labels)}
         if self.images is not None:
             figures["neighbours"] = _neighbours(
                 points, self.labels, self.images, method.distance
@@ -114,28 +112,22 @@ class EmbeddingPictures(HeldOutWriter):
         writer.close()
 
 
-def _scatter(points, variance, labels):
+def _scatter(method, embeddings, labels):
     from embeddings_tf.viz import embedding_figure
 
-    dim = points.shape[1]
-    title, axes = f"{dim} dimensions", ("dimension 1", "dimension 2")
-    if dim == 1:
-        points = np.pad(points, ((0, 0), (0, 1)))
-        title, axes = "1 dimension", ("dimension 1", "")
-    if dim > 2:
-        title = f"two principal components of {dim} dimensions"
-        axes = ("principal component 1", "principal component 2")
-        centred = points - points.mean(axis=0)
-        points = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+    dim = method.points(embeddings).shape[1]
+    titles = {1: "1 dimension", 2: "2 dimensions"}
+    drawn = plane(method, embeddings)
     shown = labels <= np.unique(labels)[:MOST_CLASSES][-1]
+    for name in ("mean", "variance"):
+        if drawn[name] is not None:
+            drawn[name] = drawn[name][shown]
     return embedding_figure(
-        points[shown],
-        None if variance is None else np.asarray(variance)[shown],
-        labels[shown],
-        None,  # the key of seen classes would be wrong for held-out inputs
-        {"class": labels[shown]},
-        title=title,
-        axis_names=axes,
+        **drawn,
+        labels=labels[shown],
+        seen=None,  # the key of seen classes would be wrong for held-out inputs
+        factors={"class": labels[shown]},
+        title=titles.get(dim, f"two principal components of {dim} dimensions"),
     )
 
 

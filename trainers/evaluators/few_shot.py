@@ -16,6 +16,7 @@ from embeddings_tf import viz
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.viz.plane import plane
 from trainers.data.folds import number_classes
 from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures import promises
@@ -32,7 +33,6 @@ from trainers.measures.occluded import BLOCK
 from trainers.measures.occluded import CONDITIONS
 from trainers.measures.occluded import embed_split
 from trainers.measures.occluded import uncertainty
-from trainers.measures.plane import plane
 from trainers.terminal.progress import Progress
 
 # The legend of a figure has no room for more classes.

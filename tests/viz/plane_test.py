@@ -9,7 +9,7 @@ from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
 from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import StochasticPrototypes
-from trainers.measures.plane import plane
+from embeddings_tf.viz.plane import plane
 
 
 def softplus(x):
@@ -66,3 +66,28 @@ def test_two_dimensions_keep_the_variance_of_the_method():
     np.testing.assert_allclose(
         found["variance"], softplus(x[:, 2:4]), rtol=1e-5
     )
+
+
+def test_one_dimension_is_drawn_along_the_horizontal_axis():
+    x = rows(1)
+    found = plane(method(1), x)
+    np.testing.assert_array_equal(found["mean"][:, 0], x[:, 0])
+    assert not found["mean"][:, 1].any()
+    assert found["axis_names"] == ("dimension 1", "")
+
+
+def test_the_plane_is_not_mirrored():
+    """Each component increases along its largest coordinate."""
+    x = rows(5)
+    for flipped in (x, x[::-1], x[:20], x[20:]):
+        drawn = plane(method(5), flipped)["mean"]
+        centred = flipped - flipped.mean(axis=0)
+        # Largest scales first: the coordinates of the two components.
+        assert np.sum(drawn[:, 0] * centred[:, 0]) > 0
+        assert np.sum(drawn[:, 1] * centred[:, 1]) > 0
+
+
+def test_equal_embeddings_are_one_point():
+    """Without a warning: training may have collapsed."""
+    found = plane(method(5), np.ones((4, 5), "float32"))
+    np.testing.assert_array_equal(found["mean"], np.zeros((4, 2)))
