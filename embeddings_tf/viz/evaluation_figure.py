@@ -7,7 +7,9 @@ from embeddings_tf.viz import methods
 _FEW = 100
 
 
-def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
+def evaluation_figure(
+    reliability: dict, reject: dict, occlusion: dict, *, title: str = ""
+):
     """Draws whether a model's uncertainty is reliable, in three panels.
 
     Left: accuracy against confidence. A calibrated model follows the diagonal;
@@ -23,6 +25,7 @@ def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
             `metrics.error_versus_reject`.
         occlusion: `"occluded"` (bin centres, fraction of the pixels) and
             `"stddev"` (means), or empty for a point embedding.
+        title: Title above all panels.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -86,5 +89,6 @@ def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
             title="uncertainty against occlusion",
         )
         axes[2].set_ylim(bottom=0)
+    figure.suptitle(title)
     methods.as_written(figure)
     return figure

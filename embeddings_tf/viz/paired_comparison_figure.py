@@ -1,4 +1,4 @@
-"""Draws numbers of several methods that were measured in the same repeats."""
+"""Draws a measure of several methods that were measured in the same repeats."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -8,9 +8,12 @@ from embeddings_tf.viz import methods
 
 
 def paired_comparison_figure(
-    values: Mapping[str, Sequence[float]], number: str = ""
+    values: Mapping[str, Sequence[float]],
+    measure: str = "",
+    *,
+    title: str = "",
 ):
-    """Draws a number of several methods, with a line for each repeat.
+    """Draws a measure of several methods, with a line for each repeat.
 
     Use it to see whether a method is better in every repeat or only on
     average. A repeat is a seed, a fold or a division of the data that all
@@ -19,7 +22,8 @@ def paired_comparison_figure(
     Args:
         values: From methods to a number for each repeat, in the same order of
             repeats, at least two repeats.
-        number: What the numbers are, for the axis.
+        measure: Label of the vertical axis, such as `"recall@1"`.
+        title: Title of the figure.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -64,7 +68,8 @@ def paired_comparison_figure(
         panel.plot(ends, [column.mean()] * 2, color=colour, lw=2.5, zorder=3)
     panel.set_xticks(positions, columns, rotation=30, ha="right")
     panel.set_xlim(-0.6, len(columns) - 0.4)
-    panel.set_ylabel(number)
+    panel.set_ylabel(measure)
+    panel.set_title(title)
     panel.grid(axis="y", alpha=0.3)
     panel.spines[["top", "right"]].set_visible(False)
     methods.as_written(figure)

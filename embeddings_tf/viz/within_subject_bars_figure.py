@@ -14,7 +14,7 @@ from embeddings_tf.viz import methods
 
 def within_subject_bars_figure(
     groups: Mapping[str, Mapping[str, Sequence[float]]],
-    number: str = "",
+    measure: str = "",
     *,
     title: str = "",
 ):
@@ -30,7 +30,7 @@ def within_subject_bars_figure(
         groups: From names of groups, such as conditions of a test, to methods
             and their values, one per subject, in the same order of subjects.
             Groups may lack methods.
-        number: What the values are, for the axis.
+        measure: Label of the vertical axis, such as `"accuracy, %"`.
         title: Title of the figure.
 
     Returns:
@@ -102,7 +102,7 @@ def within_subject_bars_figure(
                 places, means, halves, fmt="none", ecolor="black", capsize=3
             )
     panel.set_xticks(range(len(columns)), [str(group) for group in columns])
-    panel.set_ylabel(number)
+    panel.set_ylabel(measure)
     panel.set_title(title)
     panel.axhline(0, color="black", linewidth=0.6)
     panel.grid(axis="y", alpha=0.3)

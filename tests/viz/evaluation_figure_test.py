@@ -13,8 +13,9 @@ OCCLUSION = {"occluded": [0.1, 0.3], "stddev": [0.2, 0.5]}
 
 def test_curves(pixels):
     figure = viz.evaluation_figure(
-        {"clean": RELIABILITY}, {"clean": REJECT}, OCCLUSION
+        {"clean": RELIABILITY}, {"clean": REJECT}, OCCLUSION, title="Digits"
     )
+    assert figure.get_suptitle() == "Digits"
     left, middle, right = figure.axes
     # A bin with a single query is not drawn.
     np.testing.assert_array_equal(

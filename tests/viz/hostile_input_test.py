@@ -1,5 +1,7 @@
 """Every figure refuses invalid input with one error."""
 
+import inspect
+
 import numpy as np
 import pytest
 from matplotlib.text import Text
@@ -122,6 +124,29 @@ def test_names_are_drawn_as_written(draw, pixels):
     pixels(figure)
     drawn = [text.get_text() for text in figure.findobj(Text)]
     assert any(NAME in text for text in drawn), drawn
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "learning_curves_figure",
+        "paired_comparison_figure",
+        "trials_figure",
+        "within_subject_bars_figure",
+    ],
+)
+def test_the_label_of_the_vertical_axis_is_the_measure(name):
+    parameters = inspect.signature(getattr(viz, name)).parameters
+    assert "measure" in parameters
+
+
+@pytest.mark.parametrize(
+    "name",
+    [x for x in viz.__all__ if x.endswith("_figure") and x != "save_figure"],
+)
+def test_every_figure_has_a_title(name):
+    title = inspect.signature(getattr(viz, name)).parameters["title"]
+    assert title.kind is title.KEYWORD_ONLY and title.default == ""
 
 
 def test_powers_of_ten_along_an_axis(pixels):
