@@ -1,5 +1,6 @@
 """A gallery of enrolled classes that answers "unknown" for others."""
 
+import dataclasses
 import numbers
 from typing import Any
 
@@ -11,6 +12,7 @@ from embeddings_tf.ops import arguments
 from embeddings_tf.ops.listed import listed
 from embeddings_tf.ops.require_fitted import require_fitted
 from embeddings_tf.scoring import gallery_file
+from embeddings_tf.scoring.gallery_state import GalleryState
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import embed_inputs
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
@@ -18,6 +20,7 @@ from embeddings_tf.scoring.open_set import LEAST
 from embeddings_tf.scoring.open_set import SCORES
 from embeddings_tf.scoring.open_set import answers
 from embeddings_tf.scoring.open_set import calibrated
+from embeddings_tf.scoring.open_set import checked_typicality
 from embeddings_tf.scoring.open_set import checked_unknown
 from embeddings_tf.scoring.open_set import not_enrolled
 from embeddings_tf.scoring.open_set import open_set_scores
@@ -65,6 +68,8 @@ class Gallery:
             strings, -1 if they are integers.
         num_samples, seed, batch_size: As in `FewShotClassifier`.
         embedded: Whether inputs are embeddings already, from `scoring.embed`.
+        typicality: A fitted `Typicality`, or None: the check of inputs.
+        source: Where the model is, for readers of the file.
 
     Attributes:
         classes_: The enrolled labels, sorted, `(classes,)`.
@@ -75,8 +80,7 @@ class Gallery:
         threshold_: The smallest accepted score; None before `calibrate`.
         calibration_: Promised rate, method, numbers of calibration classes and
             examples, and their accepted share. None before `calibrate`.
-        typicality: A fitted `Typicality`, or None: the check of inputs.
-        source: Where the model is, for readers of the file; "" at first.
+        typicality, source: As the arguments; may be set later.
 
     Raises:
         ValueError: If labels are neither strings nor integers, or change their
@@ -111,12 +115,14 @@ class Gallery:
         seed: int = 0,
         batch_size: int = 256,
         embedded: bool = False,
+        typicality: Typicality | None = None,
+        source: str = "",
     ):
         self.score = arguments.one_of("score", score, SCORES)
         self.unknown = checked_unknown(unknown)
         self.embedded = arguments.truth("embedded", embedded)
-        self.source = ""
-        self.typicality: Typicality | None = None
+        self.typicality = checked_typicality(typicality)
+        self.source = arguments.text("source", source)
         # It compares embeddings, and is fitted to all enrolled examples.
         empty = FewShotClassifier(
             model,
@@ -129,7 +135,18 @@ class Gallery:
             name: getattr(empty, name)
             for name in ("num_samples", "seed", "batch_size")
         }
-        self._set(empty, None, None, None, None)
+        self._classifier, self._state = empty, GalleryState()
+
+    @property
+    def state(self) -> GalleryState:
+        """Enrolled examples and calibration; set it to restore both."""
+        return self._state
+
+    @state.setter
+    def state(self, state: GalleryState) -> None:
+        if state.examples is not None:
+            self._classifier = self._fitted_classifier(state.examples)
+        self._state = state
 
     @property
     def model(self):
@@ -148,7 +165,7 @@ class Gallery:
     @property
     def examples_(self) -> LabelledEmbeddings:
         call = "enroll(x, labels)"
-        return require_fitted(self._examples, "The gallery", call)
+        return require_fitted(self._state.examples, "The gallery", call)
 
     @property
     def calibration_examples_(self) -> LabelledEmbeddings | None:
@@ -156,24 +173,33 @@ class Gallery:
 
         Examples of classes that became enrolled are left out.
         """
-        if self._held_out is None:
+        held_out = self._state.held_out
+        if held_out is None:
             return None
-        return not_enrolled(self._held_out[0], self.examples_)
+        return not_enrolled(held_out, self.examples_)
 
     @property
     def held_out_examples_(self) -> LabelledEmbeddings | None:
         """All examples of the last `calibrate`; None without a threshold."""
-        return None if self._held_out is None else self._held_out[0]
+        return self._state.held_out
 
     @property
     def false_accept_rate_(self) -> float | None:
         """The rate given to `calibrate`; None if it follows the classes."""
-        return None if self._held_out is None else self._held_out[1]
+        return self._state.false_accept_rate
+
+    @property
+    def threshold_(self) -> float | None:
+        return self._state.threshold
+
+    @property
+    def calibration_(self) -> dict | None:
+        return self._state.calibration
 
     def fit(self, x, labels, names=None) -> "Gallery":
         """Enrolls classes, and forgets the classes enrolled before."""
         added = labelled_embeddings(self._embed(x), labels, names)
-        return self._change(added.last_of_each_name(), self._held_out)
+        return self._change(added.last_of_each_name())
 
     def enroll(self, x, labels, names=None) -> "Gallery":
         """Adds examples of new or enrolled classes; needs no training.
@@ -186,9 +212,9 @@ class Gallery:
                 name is "". Both must have the same label.
         """
         added = labelled_embeddings(self._embed(x), labels, names)
-        if self._examples is not None:
-            added = self._examples.plus(added)
-        return self._change(added.last_of_each_name(), self._held_out)
+        if self._state.examples is not None:
+            added = self._state.examples.plus(added)
+        return self._change(added.last_of_each_name())
 
     def remove(self, label) -> "Gallery":
         """Removes a class, by its label, and its examples."""
@@ -213,7 +239,7 @@ class Gallery:
                 "one. Enroll another class first, or start a new gallery."
             )
         kept = np.flatnonzero(self.examples_.labels != label)
-        return self._change(self.examples_.take(kept), self._held_out)
+        return self._change(self.examples_.take(kept))
 
     def calibrate(
         self, x, labels, false_accept_rate: float | None = 0.05
@@ -232,12 +258,14 @@ class Gallery:
         if rate is not None:
             rate = arguments.number_between("false_accept_rate", rate, 0, 1)
         held_out = labelled_embeddings(self._embed(x), labels)
-        return self._change(self.examples_, (held_out, rate))
+        return self._change(
+            self.examples_, held_out=held_out, false_accept_rate=rate
+        )
 
     def remove_threshold(self) -> "Gallery":
         """Removes threshold and check of inputs: no input is unknown."""
         self.typicality = None
-        self._set(self._classifier, self._examples, None, None, None)
+        self._state = GalleryState(self._state.examples)
         return self
 
     def score_samples(self, x) -> np.ndarray:
@@ -320,23 +348,29 @@ class Gallery:
             self.score, self._classifier, examples, embeddings
         )
 
-    def _change(self, examples, held_out) -> "Gallery":
+    def _change(self, examples, **calibration) -> "Gallery":
         """Sets the enrolled examples and the calibration; all or nothing."""
         require_free_answer(self.unknown, examples.labels)
-        classifier = self._fitted(examples)
-        found: tuple = (None, None)
-        if held_out is not None:
-            found = calibrated(self.score, classifier, examples, *held_out)
-        self._set(classifier, examples, held_out, *found)
+        classifier = self._fitted_classifier(examples)
+        state = dataclasses.replace(
+            self._state, examples=examples, **calibration
+        )
+        if state.held_out is not None:
+            threshold, how = calibrated(
+                self.score,
+                classifier,
+                examples,
+                state.held_out,
+                state.false_accept_rate,
+            )
+            state = dataclasses.replace(
+                state, threshold=threshold, calibration=how
+            )
+        self._classifier, self._state = classifier, state
         return self
 
-    def _fitted(self, examples) -> FewShotClassifier:
+    def _fitted_classifier(self, examples) -> FewShotClassifier:
         classifier = FewShotClassifier(
             self.model, embedded=True, **self.sampling
         )
         return classifier.fit(examples.embeddings, examples.labels)
-
-    def _set(self, classifier, examples, held_out, threshold, calibration):
-        self._classifier, self._examples = classifier, examples
-        self._held_out = held_out
-        self.threshold_, self.calibration_ = threshold, calibration

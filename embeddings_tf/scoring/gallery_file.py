@@ -9,6 +9,7 @@ import numpy as np
 from embeddings_tf.ops import arguments
 from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring.fingerprint import fingerprint
+from embeddings_tf.scoring.gallery_state import GalleryState
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from embeddings_tf.scoring.typicality import Typicality
@@ -35,10 +36,10 @@ def save(gallery, path, include_model: bool) -> None:
     path = arguments.path("path", path)
     include_model = arguments.truth("include_model", include_model)
     arrays = {part: getattr(gallery.examples_, part) for part in _PARTS}
-    held_out = gallery._held_out
+    held_out = gallery.held_out_examples_
     if held_out is not None:
         for part in _PARTS[:2]:
-            arrays[f"calibration_{part}"] = getattr(held_out[0], part)
+            arrays[f"calibration_{part}"] = getattr(held_out, part)
     typicality = None
     if gallery.typicality is not None:
         typicality = gallery.typicality.to_dict()
@@ -79,31 +80,35 @@ def load(cls, path, model, embedded: bool):
         score=settings["score"],
         unknown=settings["unknown"],
         embedded=embedded,
+        typicality=_typicality(arrays, settings),
+        source=settings["source"],
         **settings["sampling"],
     )
-    gallery.source = settings["source"]
+    gallery.state = _state(arrays, settings)
+    return gallery
+
+
+def _state(arrays, settings) -> GalleryState:
     examples = labelled_embeddings(*(arrays[part] for part in _PARTS))
-    held_out = None
     calibration = settings["calibration"]
-    if calibration is not None:
-        held_out = (
-            labelled_embeddings(
-                arrays["calibration_embeddings"], arrays["calibration_labels"]
-            ),
-            settings["false_accept_rate"],
-        )
-    gallery._set(
-        gallery._fitted(examples),
+    if calibration is None:
+        return GalleryState(examples, threshold=settings["threshold"])
+    held_out = [arrays[f"calibration_{part}"] for part in _PARTS[:2]]
+    return GalleryState(
         examples,
-        held_out,
+        labelled_embeddings(*held_out),
+        settings["false_accept_rate"],
         settings["threshold"],
         calibration,
     )
-    typicality = settings["typicality"]
-    if typicality is not None:
-        found = {part: arrays[f"typicality_{part}"] for part in _TYPICALITY}
-        gallery.typicality = Typicality.from_dict({**typicality, **found})
-    return gallery
+
+
+def _typicality(arrays, settings) -> Typicality | None:
+    values = settings["typicality"]
+    if values is None:
+        return None
+    found = {part: arrays[f"typicality_{part}"] for part in _TYPICALITY}
+    return Typicality.from_dict({**values, **found})
 
 
 def examples_of(path, model=None) -> tuple[LabelledEmbeddings, dict]:

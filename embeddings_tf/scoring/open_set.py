@@ -45,6 +45,16 @@ def open_set_scores(
     return -distances[:, 0]
 
 
+def checked_typicality(typicality) -> Typicality | None:
+    """Returns the check of a gallery, or raises ValueError."""
+    if typicality is None or isinstance(typicality, Typicality):
+        return typicality
+    raise ValueError(
+        "The `typicality` of a gallery must be a scoring.Typicality or None; "
+        f"received {typicality!r}."
+    )
+
+
 def checked_unknown(unknown) -> str | int | None:
     """Returns the answer for other classes, or raises ValueError."""
     if unknown is None or isinstance(unknown, str):
@@ -151,13 +161,9 @@ def typical_rows(
         ValueError: If there is a check, and the inputs of the embeddings are
             missing or of another number.
     """
+    typicality = checked_typicality(typicality)
     if typicality is None:
         return None
-    if not isinstance(typicality, Typicality):
-        raise ValueError(
-            "The `typicality` of a gallery must be a scoring.Typicality or "
-            f"None; received {typicality!r}."
-        )
     if embedded and inputs is None:
         raise ValueError(
             "`inputs` must be the inputs of the embeddings, because the "

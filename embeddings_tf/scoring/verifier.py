@@ -73,6 +73,7 @@ class Verifier:
         seed: Seed of the drawn pairs, and of the bootstrap.
         batch_size: Number of inputs embedded at once.
         embedded: Whether inputs are embeddings already, from `scoring.embed`.
+        source: Where the held-out examples are from, for readers of the file.
 
     Attributes:
         threshold_: The smallest score that is accepted as the same class.
@@ -81,7 +82,7 @@ class Verifier:
             over classes (None with fewer than five classes), `miss_rate`,
             `cllr`, and numbers of classes and pairs; also `calibration`, the
             kind that was fitted.
-        source: Where the held-out examples are from, for readers of the file.
+        source: As the argument; may be set later.
 
     Raises:
         ValueError: If `fit` gets fewer than two classes, no class with two
@@ -116,6 +117,7 @@ class Verifier:
         seed: int = 0,
         batch_size: int = 256,
         embedded: bool = False,
+        source: str = "",
     ):
         self.model = arguments.keras_layer("model", model)
         self._method = Method(model)
@@ -128,7 +130,7 @@ class Verifier:
         self.seed = arguments.random_seed("seed", seed, 31)
         self.batch_size = arguments.positive_integer("batch_size", batch_size)
         self.embedded = arguments.truth("embedded", embedded)
-        self.source = ""
+        self.source = arguments.text("source", source)
         self.threshold_: float | None = None
         self.report_: dict | None = None
         self._calibrated: Any = None
@@ -293,6 +295,7 @@ class Verifier:
             target_prior=found["target_prior"],
             seed=found["seed"],
             embedded=embedded,
+            source=str(found["source"]),
         )
         report = dict(found["report"])
         kind = arguments.one_of(
@@ -304,7 +307,6 @@ class Verifier:
         verifier.threshold_ = arguments.finite_number(
             "threshold", found["threshold"]
         )
-        verifier.source = str(found["source"])
         verifier.report_ = report
         return verifier
 

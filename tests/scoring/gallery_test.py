@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -17,6 +18,7 @@ from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import Gallery
+from embeddings_tf.scoring import Typicality
 from tests.broken_headers import break_headers
 
 RNG = np.random.default_rng(0)
@@ -322,8 +324,47 @@ def test_an_answer_beyond_int64_is_refused(identity, unknown):
         Gallery(identity, unknown=unknown)
 
 
+class TestState:
+    def test_another_gallery_takes_it(self, identity, gallery):
+        """Examples, threshold and calibration, without computing them again."""
+        other = Gallery(identity)
+        other.state = gallery.state
+        assert other.threshold_ == gallery.threshold_
+        assert other.calibration_ is gallery.calibration_
+        for name, column in other.identify(X).items():
+            np.testing.assert_array_equal(column, gallery.identify(X)[name])
+        before = gallery.threshold_
+        other.enroll(X[60:66], LABELS[60:66])
+        assert other.threshold_ != before
+        assert gallery.threshold_ == before
+        assert len(gallery.classes_) + 1 == len(other.classes_)
+
+    def test_cannot_be_changed(self, gallery):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            gallery.state.threshold = 0.0
+        with pytest.raises(AttributeError):
+            gallery.threshold_ = 0.0
+
+    def test_no_threshold(self, identity, gallery):
+        gallery.remove_threshold()
+        assert gallery.state.threshold is None
+        assert gallery.state.held_out is gallery.calibration_ is None
+        assert len(gallery.state.examples) == 24
+
+
 class TestFile:
     def test_round_trip(self, identity, gallery, tmp_path):
+        typicality = Typicality(refused=0.3).fit(X[HELD_OUT], LABELS[HELD_OUT])
+        checking = Gallery(identity, typicality=typicality, source="runs/a")
+        checking.state = gallery.state
+        checking.save(tmp_path / "all.npz")
+        loaded = Gallery.load(tmp_path / "all.npz", identity)
+        assert loaded.source == "runs/a"
+        assert loaded.typicality.threshold_ == typicality.threshold_
+        for name, column in loaded.identify(X).items():
+            np.testing.assert_array_equal(column, checking.identify(X)[name])
+
+    def test_goes_on_after_loading(self, identity, gallery, tmp_path):
         gallery.source = "runs/a"
         gallery.enroll(X[:1], ["class 00"], ["a/1.png"])
         gallery.save(tmp_path / "all.npz")

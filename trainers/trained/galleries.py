@@ -25,8 +25,12 @@ from trainers.workdirs.json_files import read_json
 def new_gallery(path: pathlib.Path, workdir: str, score: str):
     """Returns the trained run of a workdir, and an empty gallery of it."""
     trained = open_trained(workdir)
-    gallery = scoring.Gallery(trained.model, score=score, embedded=True)
-    gallery.source = relative_path(trained.workdir, path)
+    gallery = scoring.Gallery(
+        trained.model,
+        score=score,
+        embedded=True,
+        source=relative_path(trained.workdir, path),
+    )
     return trained, gallery
 
 

@@ -58,11 +58,14 @@ def fitted_verifier(
     embeddings = embed_inputs(trained, inputs, "examples of held-out classes")
     print("Calibrating.", flush=True)
     verifier = scoring.Verifier(
-        trained.model, calibration=kind, target_prior=prior, embedded=True
+        trained.model,
+        calibration=kind,
+        target_prior=prior,
+        embedded=True,
+        source=source,
     )
     progress = Progress(NUM_RESAMPLES, "resample")
     verifier.fit(embeddings, inputs.labels, rate, progress=progress.advance)
-    verifier.source = source
     scores, is_same = verifier.scores_
     try:
         array_file.write(

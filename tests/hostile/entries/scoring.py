@@ -261,9 +261,13 @@ ENTRIES = {
             "seed": 1,
             "batch_size": 3,
             "embedded": False,
+            "typicality": None,
+            "source": "run",
         },
         {
             "model": [*NO_MODELS, refused("None", None)],
+            "typicality": [refused("text", "a"), refused("values", {})],
+            "source": [refused("None", None), refused("a number", 3)],
             "score": choice("log_evidence"),
             "unknown": [
                 refused("a label", 1),
@@ -496,9 +500,11 @@ ENTRIES = {
             "seed": 1,
             "batch_size": 5,
             "embedded": False,
+            "source": "photos",
         },
         {
             "model": [*NO_MODELS, refused("None", None)],
+            "source": [refused("None", None), refused("a number", 3)],
             "calibration": choice("logistic"),
             "target_prior": [
                 *number(0.5, low=0, high=1),
