@@ -1,4 +1,4 @@
-"""What a gallery has learned: the enrolled examples and the threshold."""
+"""The enrolled examples of a gallery, and its calibration."""
 
 import dataclasses
 
