@@ -213,8 +213,7 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     ),
     (
         "Fingerprints of the data were dropped, or not recorded",
-        "new result files keep them; older ones lack some until they are run "
-        "again",
+        "result files keep them; files without some wait to be run again",
         fingerprints,
     ),
     (

@@ -77,7 +77,7 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
     measures, untrained, starts = {}, {}, {}
     for measure, name in MEASURES.items():
         if not all(values(r, f"test.{measure}") for r in rows.values()):
-            continue  # older runs lack it
+            continue  # such as `modularity_corrected` in committed files
         measures[name] = {
             method: values(results, f"test.{measure}")
             for method, results in rows.items()

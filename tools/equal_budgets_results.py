@@ -9,7 +9,6 @@ from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.run_files import run_config
 from tools.run_files import run_results
-from tuning.winner import of_trials
 
 RESULTS = ROOT / "benchmarks" / "results" / "equal_budgets"
 # What must be equal for every method of a table.
@@ -94,7 +93,7 @@ def searches(found: dict, recipes: list[str], dataset: str) -> dict[str, dict]:
             (recipe, dataset) for recipe in recipes
         ]:
             continue
-        search = _search_of(results)
+        search = results["search"]
         if search["fold"] != 0:
             raise ValueError(
                 f"{path.name}: the search chose on fold {search['fold']}; "
@@ -140,12 +139,6 @@ def _first_seed(found: dict, recipe: str, dataset: str) -> dict:
         for each in found.values()
         if (each["recipe"], each["dataset"]) == (recipe, dataset)
     )
-
-
-def _search_of(results: dict) -> dict:
-    """The search of a result file; older files lack fields of its trials."""
-    search = results["search"]
-    return of_trials(results["recipe"], search["overrides"]) | search
 
 
 def _config(results: dict) -> dict:

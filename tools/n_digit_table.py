@@ -227,7 +227,10 @@ def _published(recipe: str) -> str:
 
 
 def config_of(results: dict) -> dict:
-    """Returns the config of a run; older result files have only a part."""
+    """Returns the config of a run.
+
+    The files `*_8000.json` in benchmarks/results/n_digit have only a part.
+    """
     if "config" in results:
         return results["config"]
     config = recipe_fields(load_recipe(results["recipe"]))

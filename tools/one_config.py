@@ -9,7 +9,7 @@ from trainers.workdirs.workdir import resolved
 def require_one_config(what: str, configs: Mapping[object, dict]) -> None:
     """Raises ValueError if configs differ in more than seed and fold.
 
-    Places of data and fields that an older config omits make no difference.
+    Places of data make no difference, and an omitted field has its default.
 
     Args:
         what: What has these runs, for the message.

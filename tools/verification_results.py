@@ -124,7 +124,8 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
 
 def kept_run(results: dict, config: dict) -> dict:
     """Returns what is kept of a run's `results.json`, with its config."""
-    parts = ("training", "evaluation", "data_fingerprint")  # older runs lack it
+    # Files in benchmarks/results/verification lack the last.
+    parts = ("training", "evaluation", "data_fingerprint")
     found = {name: results[name] for name in parts if name in results}
     return {"config": config, **found}
 
@@ -132,7 +133,8 @@ def kept_run(results: dict, config: dict) -> dict:
 def initial_run_of(run: dict) -> dict | None:
     """Returns recipe and config of the run from which a run started.
 
-    Older result files lack them; the folder then has the recipe's name.
+    mnist_unseen_digits_fine_tuned-seed_0.json lacks them; its folder has the
+    recipe's name.
     """
     recipe = pathlib.PurePath(run["config"].get("initial_weights", "")).name
     if "initial_run" in run or recipe not in every_recipe():

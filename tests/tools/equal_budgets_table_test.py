@@ -14,6 +14,7 @@ from tools import verification_results
 from trainers.config import load_recipe
 from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.workdir import recipe_fields
+from tuning.winner import of_trials
 
 SEARCH = {
     "space": "disentangling",
@@ -36,7 +37,9 @@ SEARCH = {
 def workdir(folder, results, config, **search):
     """The workdir of `tuning.winner`, with the numbers of committed runs."""
     folder.mkdir(parents=True)
-    results = results | {"search": SEARCH | search}
+    search = SEARCH | search
+    search = of_trials(results["recipe"], search["overrides"]) | search
+    results = results | {"search": search}
     (folder / "results.json").write_text(json.dumps(results))
     written = {"recipe": results["recipe"], "config": config}
     (folder / "config.json").write_text(json.dumps(written))
@@ -141,7 +144,6 @@ def two_methods(kept, **second):
     ],
 )
 def test_other_budgets_are_refused(kept, second, message):
-    """Without `trial_batches`, the overrides say how long a trial is."""
     found = two_methods(kept, **second)
     with pytest.raises(ValueError, match=message):
         equal_budgets_table.table(found)

@@ -20,9 +20,9 @@ def config(*overrides):
 def test_seed_fold_and_place_may_differ():
     first = config()
     second = config("seed=2", "folds.fold=3", "data_dir=/elsewhere")
-    older = copy.deepcopy(first)
-    del older["deterministic"]  # has its default
-    require_one_config("r", {"a": first, "b": second, "c": older})
+    shorter = copy.deepcopy(first)
+    del shorter["deterministic"]  # has its default
+    require_one_config("r", {"a": first, "b": second, "c": shorter})
 
 
 def test_another_field_is_an_error():

@@ -61,10 +61,10 @@ def test_differences_of_episodes():
 
 
 def test_other_tests_are_not_paired():
-    older = run([[10, 12, 14], [16, 18]])
-    del older["evaluation"]["test"]["clean"]["correct"]
+    without = run([[10, 12, 14], [16, 18]])
+    del without["evaluation"]["test"]["clean"]["correct"]
     others = [
-        older,
+        without,
         run([[10, 12, 14], [16, 18]], num_support=1),
         run([[10, 12, 14], [16, 18]]) | {"data_fingerprint": "two"},
     ]

@@ -160,7 +160,7 @@ def test_recipes_without_a_result_have_a_row_and_a_command():
 
 
 def test_the_command_trains_the_run_that_was_fine_tuned():
-    """Older files do not have the first run; its folder names the recipe."""
+    """Without the first run, its folder names the recipe."""
     start = "omniglot_retrieval_learned_distance"
     recipe = "mnist_unseen_digits_fine_tuned"
     seed = {"recipe": start, "config": recipe_fields(load_recipe(start))}
