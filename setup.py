@@ -50,8 +50,6 @@ EXTRAS_REQUIRE = {
     "cuda": ["tensorflow[and-cuda]>=2.21; sys_platform == 'linux'"],
     # Files of MATLAB 7.3 are HDF5, older ones are read by SciPy.
     "hdf5": ["h5py>=3.11"],
-    # Matplotlib is always installed now; older commands name the extra.
-    "plots": [],
     # TensorFlow Datasets reads recordings with pydub, which needs a module that
     # Python 3.13 no longer has. Only preparing a set reads recordings.
     "speech": [

@@ -241,18 +241,15 @@ def _require_equal_data(dataset: str, found: tuple, first: tuple) -> None:
     (folder, results), (other, expected) = found, first
     end = f"examples in {folder} than in {other}; put the data back and"
     for name, kind in FINGERPRINTS.items():
-        # Trainings of earlier versions have no print of validation data.
-        prints = {part.get(name) for part in (results, expected)}
-        if len(prints - {None}) > 1:
+        if results[name] != expected[name]:
             raise ValueError(
                 f"{dataset} has other {kind} {end} remove the folder that was "
                 "trained with other data, or choose another --workdir"
             )
-    tests = {
-        part["evaluation"].get("data_fingerprint")
-        for part in (results, expected)
-    }
-    if len(tests - {None}) > 1:  # evaluations of earlier versions have none
+    tests = [
+        part["evaluation"]["data_fingerprint"] for part in (results, expected)
+    ]
+    if tests[0] != tests[1]:
         raise ValueError(
             f"{dataset} has other test {end} evaluate both again "
             f"({command_names.shell_command('trainers.evaluate')} --workdir "

@@ -193,7 +193,7 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
     """Checks that every fold divides the same data; records it at the first.
 
     Folds of other classes would not be parts of one division: a class could be
-    tested twice. A workdir of an earlier version has no record until now.
+    tested twice.
 
     Raises:
         ValueError: If the data has changed since the first fold.

@@ -101,16 +101,11 @@ def _require_parquet() -> None:
 
 def _require_own_file(path) -> None:
     """Raises ValueError if a file of another kind would be replaced."""
-    from trainers.trained.stored_paths import KIND
-    from trainers.trained.stored_paths import read_settings
+    from trainers.trained.stored_paths import is_embeddings
 
     if not path.exists() or not path.stat().st_size:
         return
-    try:
-        is_own = read_settings(path).get("kind") == KIND
-    except ValueError:
-        is_own = False
-    if not is_own:
+    if not is_embeddings(path):
         raise ValueError(
             f"--output {path} is a file of another kind, such as data or a "
             "gallery, and would be replaced; name another file"

@@ -36,7 +36,6 @@ from trainers.workdirs.results import drop_results
 from trainers.workdirs.results import read_results
 from trainers.workdirs.results import update_results
 from trainers.workdirs.same_data import FINGERPRINTS
-from trainers.workdirs.same_data import TRAINING_FINGERPRINT
 from trainers.workdirs.same_data import record_fingerprints
 from trainers.workdirs.same_data import require_recorded_data
 
@@ -171,10 +170,8 @@ def _results_of_finished_run(run: Run, recipe, workdir, strategy, state):
     """Returns the results; writes them if the run was killed before it did."""
     print(f"{workdir} is trained already ({state['finished']}).")
     results = read_results(workdir)
-    if {"training", TRAINING_FINGERPRINT} <= set(results):
+    if "training" in results:
         return results  # with the commit and machine of the training
-    if TRAINING_FINGERPRINT not in state:  # of an older version
-        record_fingerprints(Data(run), state)
     return _write_results(run, recipe, workdir, strategy, state)
 
 
@@ -184,7 +181,6 @@ def _require_unchanged_data(run, workdir, data, class_counts, state) -> None:
     require_same_backbone(workdir, run.data)
     if state:
         require_recorded_data(workdir, data, state)
-        record_fingerprints(data, state)  # an older run may lack some
 
 
 def _set_steps_per_execution(run: Run, model, sample, state: dict) -> None:
@@ -201,7 +197,7 @@ def _set_steps_per_execution(run: Run, model, sample, state: dict) -> None:
 
 def _write_results(run, recipe, workdir, strategy, state) -> dict:
     """Writes the training and its data to `results.json`."""
-    waits = state.get("input_wait")
+    waits = state["input_wait"]
     return update_results(
         workdir,
         recipe=recipe,
@@ -221,7 +217,7 @@ def _write_results(run, recipe, workdir, strategy, state) -> dict:
             **provenance(),
         },
         config=workdirs.as_json(run),
-        **{name: state[name] for name in FINGERPRINTS if name in state},
+        **{name: state[name] for name in FINGERPRINTS},
     )
 
 

@@ -151,7 +151,7 @@ def verify(
     columns = _answers(verifier, asked, names, embed_inputs(trained, compared))
     _print_lines(columns)
     _print_report(verifier.report_)
-    if verifier.report_.get("calibration", fit) != fit:
+    if verifier.report_["calibration"] != fit:
         print(
             "A threshold separates all of these pairs, so that no line fits "
             "best: the calibration is isotonic, as with --fit isotonic, and "
@@ -271,10 +271,9 @@ def _print_lines(columns: dict) -> None:
 
 def _print_report(report: dict) -> None:
     from embeddings_tf.ops.counted import counted
-    from embeddings_tf.scoring.verifier import LEAST_CLASSES
 
     count = report["num_classes"]
-    if count < LEAST_CLASSES:  # files of earlier versions have an interval
+    if report["interval"] is None:
         interval = f"{count} classes are too few for an interval"
     else:
         low, high = report["interval"]

@@ -74,8 +74,7 @@ def _training(results: dict, objective: str) -> dict:
         "objective": float(objective_value(training, objective)),
         **{name: training[name] for name in (*TRAINING, *MADE_BY)},
         "seconds": float(training["seconds"]),
-        # Older trials lack fingerprints of their data.
-        **{name: results[name] for name in FINGERPRINTS if name in results},
+        **{name: results[name] for name in FINGERPRINTS},
     }
 
 

@@ -299,9 +299,7 @@ class Verifier:
         )
         report = dict(found["report"])
         kind = arguments.one_of(
-            "calibration",
-            report.get("calibration", verifier.calibration),
-            tuple(CALIBRATIONS),
+            "calibration", report.get("calibration"), tuple(CALIBRATIONS)
         )
         verifier._calibrated = CALIBRATIONS[kind].from_dict(found["calibrated"])
         verifier.threshold_ = arguments.finite_number(

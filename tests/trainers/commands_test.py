@@ -287,6 +287,8 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
             "interval": 0.1,
             "expected_calibration_error": 0.1,
             "area_under_risk_coverage": 0.2,
+            "classes": 5,
+            "supports": 3,
         }
     }
     monkeypatch.setattr(
@@ -622,7 +624,10 @@ BAD_STATES = [
     lambda state: {**state, "history": state["history"][:1]},
     lambda state: {**state, "history": [1, 2]},
     lambda state: {**state, "seeds": []},
-    lambda state: {name: state[name] for name in state if name != "best_value"},
+    *(
+        lambda state, name=name: {n: v for n, v in state.items() if n != name}
+        for name in ("best_value", "data_fingerprint", "input_wait")
+    ),
 ]
 
 

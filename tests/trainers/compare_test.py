@@ -66,10 +66,12 @@ def test_only_own_data_is_divided_anew(
         found.append(run)
         both = {"seconds": 60, "commit": "abc"}
         evaluation = {"test": {"recall_at_1": repeat / 7}, **both}
+        evaluation["data_fingerprint"] = "of the test"
         return {
             "evaluation": evaluation,
             "training": both,
             "data_fingerprint": f"of repeat {repeat}" if is_own else "of all",
+            "validation_fingerprint": "of validation",
         }
 
     monkeypatch.setattr(compare, "_train_and_evaluate", trained)

@@ -296,7 +296,7 @@ def test_rows_of_other_data_are_other_examples(tmp_path, monkeypatch):
 def test_rows_are_found_after_a_move(
     is_absolute, tmp_path, monkeypatch, capsys
 ):
-    """Absolute paths, also of earlier versions, are found by links."""
+    """Absolute paths are found by links."""
     (tmp_path / "a").mkdir()
     monkeypatch.chdir(tmp_path / "a")
     count = write_plane(pathlib.Path("run"), pathlib.Path("a.npz"))

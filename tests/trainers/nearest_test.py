@@ -155,22 +155,22 @@ def test_a_file_with_the_name_of_a_row(command, place, tmp_path, monkeypatch):
         assert set(names) <= {str(number) for number in range(count)}
 
 
-def test_a_file_of_an_earlier_version(colours, tmp_path, monkeypatch):
-    """It does not say whether the names are files."""
+@pytest.mark.parametrize("name", ["data", "files"])
+def test_a_file_without_a_setting_is_refused(name, colours, tmp_path, capsys):
+    """Otherwise the names of its examples could be misread."""
     photos = colours / "photos" / TEST[0]
     words = ["--workdir", colours / "run", photos]
     assert call(embed_data, *words, "--output", tmp_path / "g.npz") == 0
     with np.load(tmp_path / "g.npz") as file:
         arrays = dict(file)
     settings = json.loads(str(arrays["settings"]))
-    assert settings.pop("files") is True
+    del settings[name]
     arrays["settings"] = np.array(json.dumps(settings))
     np.savez(tmp_path / "g.npz", **arrays)
-    monkeypatch.chdir(photos)
-    words = ["0.png", "--gallery", tmp_path / "g.npz", "--k", 5]
-    assert call(nearest, *words, "--output", tmp_path / "a.csv") == 0
-    found = {row["neighbour"] for row in read(tmp_path / "a.csv")}
-    assert found == {str(photos / f"{n}.png") for n in range(1, 6)}
+    words = [photos / "0.png", "--gallery", tmp_path / "g.npz"]
+    capsys.readouterr()
+    assert call(nearest, *words) == 1
+    assert f"it lacks {name}. Make it again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [embed_data, enroll])

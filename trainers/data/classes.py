@@ -138,17 +138,17 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
     before = read_json(file, "start the run again in another --workdir")
     require_same_features(path, found.get("features", []))
     for split, classes in found["splits"].items():
-        known = before.get("splits", {}).get(split)
-        if known is None or set(known) == set(classes):
-            continue
+        known = before.get("splits", {}).get(split, ())
         changed = sorted(set(known) ^ set(classes))
+        if not changed:
+            continue
         raise OtherDataError(
             f"{found['dataset']} has other classes in {split!r} than when "
             f"this run started ({listed(changed)}), see {file}; put the data "
             "back, or train again in another --workdir"
         )
     for split, names in found.get("divided", {}).items():
-        changed = set(names) ^ set(before.get("divided", {}).get(split, names))
+        changed = set(names) ^ set(before.get("divided", {}).get(split, ()))
         if changed:
             raise OtherDataError(
                 f"{found['dataset']} is divided by other names than when this "
@@ -157,7 +157,7 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
                 "back, or train again in another --workdir"
             )
     for split, digest in found.get("rows", {}).items():
-        if before.get("rows", {}).get(split, digest) != digest:
+        if before.get("rows", {}).get(split) != digest:
             raise OtherDataError(
                 f"{found['dataset']} has other examples in {split!r} than when "
                 f"this run started, see {file}; with division.by=examples, "
@@ -189,7 +189,7 @@ def require_same_features(path: pathlib.Path, features: list[str]) -> None:
         return
     before = read_json(file, "start the run again in another --workdir")
     trained_features = before.get("features")
-    if not trained_features:  # runs of earlier versions
+    if not trained_features:  # trained on arrays, of which no names are known
         return
     missing = [name for name in trained_features if name not in features]
     more = [name for name in features if name not in trained_features]

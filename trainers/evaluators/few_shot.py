@@ -286,9 +286,7 @@ def summary(results: dict) -> str:
 
 
 def _about_the_task(cells: list[dict], width: int) -> list[str]:
-    """Rows without which an accuracy says little; files of before lack them."""
-    if not all("classes" in cell for cell in cells):
-        return []
+    """Rows without which an accuracy says little."""
     rows = {
         "by chance": [f"{100 / cell['classes']:.1f}" for cell in cells],
         "classes": [cell["classes"] for cell in cells],

@@ -19,6 +19,7 @@ from trainers.terminal.progress import Progress
 from trainers.trained.inputs import Inputs
 from trainers.trained.stored_paths import KIND
 from trainers.trained.stored_paths import full_names
+from trainers.trained.stored_paths import is_embeddings
 from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import shown_data
 from trainers.trained.stored_paths import shown_names
@@ -180,11 +181,11 @@ def _examples(
     Also returns settings: the data of which the names of the examples are
     rows, and whether they are files; none of a gallery, whose names have both.
     """
-    try:
-        arrays, settings = array_file.read(path, KIND, ("embedding", "paths"))
-    except ValueError:  # the other kind of file, or damaged
+    if not is_embeddings(path):  # the other kind of file, or damaged
         examples, _ = gallery_file.examples_of(path, model)
         return examples, True, {}
+    needed = ("embedding", "paths", "data", "files")
+    arrays, settings = array_file.read(path, KIND, needed)
     gallery_file.require_fingerprint(path, settings, model)
     embeddings, names = arrays["embedding"], arrays["paths"]
     if "variance" in arrays:

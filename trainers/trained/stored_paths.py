@@ -79,27 +79,21 @@ def shown_data(data: str, file: pathlib.Path) -> str:
     return f"{before}{path and os.path.join(folder, path)}{after}"
 
 
-def full_names(
-    names: np.ndarray, data: str, are_files: bool | None
-) -> np.ndarray:
+def full_names(names: np.ndarray, data: str, are_files: bool) -> np.ndarray:
     """Returns names of rows with the data that they are of; paths of files.
 
     Args:
         names: Names of inputs.
         data: The data.
-        are_files: Whether the names are paths of files; None if that is not
-            known, as in files of earlier versions: those that exist.
+        are_files: Whether the names are paths of files.
     """
+    if are_files:
+        return names
     place = "".join(split_path(data))  # with the full path of the home folder
     # A file of a table is the same with and without its kind.
     for kind in ("csv:", "arrays:"):
         place = place.removeprefix(kind)
-    return np.array(
-        [
-            name if _is_file(name, are_files) else f"{place} {name}"
-            for name in names.tolist()
-        ]
-    )
+    return np.array([f"{place} {name}" for name in names.tolist()])
 
 
 def _is_file(path: str, are_files: bool | None) -> bool:
@@ -119,7 +113,8 @@ def shown_names(
         names: Names in the file.
         file: The file of embeddings.
         with_data: As for `stored_names`.
-        are_files: As for `full_names`; a gallery may contain both.
+        are_files: As for `full_names`; None for a gallery, which may contain
+            both: names of files that exist are paths.
     """
     folder = str(file.parent.resolve())
 
@@ -153,7 +148,7 @@ def _with_paths(
         change: Function from a path to the new path.
         folder: The folder in which paths start; "": the current one.
         with_data: Whether names of rows are `DATA ROW`.
-        are_files: As for `full_names`.
+        are_files: As for `shown_names`.
     """
 
     @functools.cache  # many rows are of one file
@@ -220,6 +215,14 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
         )
     require_trained(str(found))
     return str(found)
+
+
+def is_embeddings(path: pathlib.Path) -> bool:
+    """Whether a file is of `embed_data`; False if it is damaged."""
+    try:
+        return read_settings(path).get("kind") == KIND
+    except ValueError:
+        return False
 
 
 def read_settings(path: pathlib.Path) -> dict:

@@ -21,8 +21,6 @@ from trainers.config.run_config import config_of
 from trainers.training.best_file import best_file
 from trainers.training.best_file import unusable
 from trainers.training.finite_loss import require_finite
-from trainers.training.monitor import best_epoch
-from trainers.training.monitor import direction
 from trainers.training.monitor import is_better
 from trainers.training.monitor import worst
 from trainers.training.plain_copy import random_state
@@ -31,6 +29,7 @@ from trainers.training.require_damaged import require_damaged
 from trainers.training.training_state import MEMBER as STATE
 from trainers.training.training_state import training_state
 from trainers.workdirs.json_files import DamagedError
+from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.workdir import run_of_workdir
 
 # State that Keras does not save, and its types.
@@ -42,6 +41,8 @@ STATE_FIELDS = {
     "seconds": int | float,
     "history": list,
     "seeds": list,
+    "input_wait": list,
+    **dict.fromkeys(FINGERPRINTS, str),
 }
 
 
@@ -66,8 +67,7 @@ class Checkpoint(keras.callbacks.Callback):
         state: The result of `restore`, for a run that continues.
 
     Raises:
-        ValueError: If `monitor` has no direction, or if the best epoch in
-            `state` is not the best one by `monitor`.
+        ValueError: If `monitor` has no direction.
     """
 
     def __init__(self, directory, monitor, patience, num_epochs, state=None):
@@ -76,15 +76,6 @@ class Checkpoint(keras.callbacks.Callback):
         self.monitor = monitor
         self.patience = patience
         self.num_epochs = num_epochs
-        best = best_epoch(monitor, state["history"]) if state else 0
-        if state and state["best_epoch"] != best:
-            # Earlier versions kept the largest value for every monitor.
-            extreme = {"min": "lowest", "max": "highest"}[direction(monitor)]
-            raise ValueError(
-                f"{self.directory / 'best.keras'} contains epoch "
-                f"{state['best_epoch']}, but epoch {best} has the {extreme} "
-                f"{monitor}; train in another --workdir"
-            )
         self.state = state or {
             "epoch": 0,
             "best_epoch": 0,
@@ -110,7 +101,7 @@ class Checkpoint(keras.callbacks.Callback):
         waited = logs.pop("input_wait", None)
         logs.pop("steps_per_second", None)
         if waited is not None:
-            state.setdefault("input_wait", []).append(waited)
+            state["input_wait"].append(waited)
         state["epoch"] = epoch + 1
         state["seconds"] = self._seconds_before + (
             time.monotonic() - self._started

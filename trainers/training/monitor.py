@@ -47,15 +47,6 @@ def worst(name: str) -> float:
     return float("inf") if direction(name) == "min" else -float("inf")
 
 
-def best_epoch(name: str, history: list[dict]) -> int:
-    """Returns the first epoch, from 1, with the best value; 0 if none."""
-    best, found = worst(name), 0
-    for epoch, row in enumerate(history, start=1):
-        if is_better(name, row[name], best):
-            best, found = row[name], epoch
-    return found
-
-
 def require_logged(field: str, name: str, model, held_out) -> None:
     """Checks that a training logs `name`, so that `field` can use it.
 

@@ -52,25 +52,21 @@ def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
 
 
 def record_fingerprints(data, state: dict) -> None:
-    """Adds the fingerprints of the data to the state of a run.
-
-    A fingerprint in the state, of the data with which the run started, is kept.
+    """Adds the fingerprints of the data to the state of a run that starts.
 
     Args:
         data: The run's `trainers.data.data.Data`.
         state: The state that is saved in its checkpoints.
     """
     for name, (split, lists) in _fingerprinted(data).items():
-        if name not in state:
-            state[name] = fingerprint(data, split, lists=lists)
+        state[name] = fingerprint(data, split, lists=lists)
 
 
 def require_recorded_data(workdir: pathlib.Path, data, state: dict) -> None:
     """Checks the training and validation data of a run that continues.
 
     The validation data chooses the best epoch, so a change of it would compare
-    epochs by different tasks. Data without a fingerprint in the state of an
-    older run is not checked.
+    epochs by different tasks.
 
     Args:
         workdir: Folder of the run.
@@ -81,18 +77,13 @@ def require_recorded_data(workdir: pathlib.Path, data, state: dict) -> None:
         OtherDataError: If the data has another fingerprint than the state.
     """
     for name, (split, lists) in _fingerprinted(data).items():
-        expected = state.get(name)
-        if expected is None:
-            continue
         found = fingerprint(data, split, lists=lists)
-        if lists and expected == fingerprint(data, split):
-            continue  # of an older version, which left out lists
-        if found != expected:
+        if found != state[name]:
             raise OtherDataError(
                 f"{data.run.data.dataset} has other {FINGERPRINTS[name]} "
                 f"examples than when the run in {workdir} started "
-                f"(fingerprint {found}, not {expected}); put the data back, or "
-                "train in another --workdir"
+                f"(fingerprint {found}, not {state[name]}); put the data back, "
+                "or train in another --workdir"
             )
 
 

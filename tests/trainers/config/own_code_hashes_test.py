@@ -102,15 +102,18 @@ def test_damaged_hashes_are_named(damage, code, tmp_path):
         workdir.contains_run(tmp_path, run)
 
 
-def test_an_older_run_takes_the_code_that_it_finds(code, tmp_path):
+def test_a_started_run_without_hashes_is_refused(code, tmp_path):
     run = run_of(code)
     workdir.claim(tmp_path, "own", run)
     file = tmp_path / "config.json"
     found = json.loads(file.read_text())
     assert list(found.pop("own_code")) == [str(code)]
     file.write_text(json.dumps(found))
-    edit(code)
     assert workdir.contains_run(tmp_path, run)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "latest.keras").touch()
+    with pytest.raises(OtherDataError, match="not none recorded.; put t"):
+        workdir.contains_run(tmp_path, run)
 
 
 def test_a_run_without_own_code_has_no_hashes(tmp_path):

@@ -247,9 +247,9 @@ def test_method_is_a_name_for_every_kind():
 
 
 def test_configs_of_committed_results_are_read():
-    """Results of earlier versions, which lack some current fields.
+    """Some lack fields, which have their default.
 
-    They have another name for the evaluation of n-digit images.
+    Some have another name for the evaluation of n-digit images.
     """
     found = 0
     for file in (ROOT / "benchmarks" / "results").rglob("*.json"):

@@ -402,7 +402,7 @@ def test_a_table_has_the_features_of_the_training(tmp_path):
     write_classes(tmp_path, {"features": ["weight", "width"]})
     with pytest.raises(ValueError, match="feature 1 .* 'height', and was 'wi"):
         embed_inputs(trained, rows)
-    write_classes(tmp_path, {"splits": {}})  # of an earlier version
+    write_classes(tmp_path, {"splits": {}})  # trained on arrays
     assert len(embed_inputs(trained, rows)) == 2
 
 

@@ -28,6 +28,10 @@ def files_of_at_most(num_bytes):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+# Fingerprints, which `fit` adds to the state.
+DATA = {"data_fingerprint": "01", "validation_fingerprint": "23"}
+
+
 @pytest.fixture
 def saved(tmp_path):
     """A model and its checkpoints of two epochs; the first is the best."""
@@ -48,6 +52,8 @@ def state_of(epoch):
         "seconds": 1.0,
         "history": [{"epoch": number + 1} for number in range(epoch)],
         "seeds": [],
+        "input_wait": [],
+        **DATA,
     }
 
 
@@ -184,6 +190,7 @@ def test_the_best_checkpoint_replaces_a_damaged_newest_one(tmp_path):
         callback = checkpoint.Checkpoint(
             tmp_path, "val_recall_at_1", 10, 5, state
         )
+        callback.state |= DATA
         callback.set_model(model)
         callback.on_train_begin()
         for epoch, value in enumerate(values, first):

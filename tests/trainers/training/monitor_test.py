@@ -113,26 +113,6 @@ def test_a_name_without_a_direction_is_refused(tmp_path):
         checkpoint.Checkpoint(tmp_path, "val_eer", 1, 1)
 
 
-def test_states_of_maximised_monitors_go_on_and_of_a_loss_do_not(tmp_path):
-    state = {
-        "epoch": 2,
-        "best_epoch": 2,
-        "best_value": 0.7,
-        "finished": "",
-        "seconds": 1.0,
-        "history": [
-            {"epoch": 1, "loss": 0.2, "val_recall_at_1": 0.5},
-            {"epoch": 2, "loss": 0.3, "val_recall_at_1": 0.7},
-        ],
-    }
-    saver = checkpoint.Checkpoint(tmp_path, "val_recall_at_1", 1, 9, state)
-    assert saver.state is state
-    with pytest.raises(
-        ValueError, match="contains epoch 2, but epoch 1 has the lowest loss"
-    ):
-        checkpoint.Checkpoint(tmp_path, "loss", 1, 9, state)
-
-
 @pytest.mark.slow
 def test_a_run_is_chosen_by_its_loss(tmp_path):
     overrides = ["num_epochs=3", "monitor=loss", "deterministic=False"]
