@@ -18,6 +18,8 @@ from trainers.measures import unknown_scores
 from trainers.measures.embed import embed
 from trainers.measures.embed import head_uncertainty
 from trainers.measures.embed import split_to_embed
+from trainers.measures.open_set_episode import draw_enrolled
+from trainers.measures.open_set_episode import draw_unknown
 from trainers.terminal.progress import Progress
 
 # Examples of a data set, and of noise, that are embedded.
@@ -53,7 +55,8 @@ def check(run, data) -> None:
         if wanted.group:
             groups = class_ids(data.other_labels(split, wanted.group))
             labels = class_ids(data.labels(split))
-            _draw(np.random.default_rng(0), labels, groups, wanted)
+            rng = np.random.default_rng(0)
+            draw_enrolled(rng, labels, wanted, wanted.num_classes, groups)
         x, _ = data.split(split)
         if isinstance(x, Utterances):
             raise ValueError(
@@ -132,7 +135,9 @@ def measure(
     progress = Progress(wanted.num_episodes, "open-set episode")
     for episode in range(wanted.num_episodes):
         rng = np.random.default_rng(episode)
-        support, known = _draw(rng, labels, groups, wanted)
+        support, known = draw_enrolled(
+            rng, labels, wanted, wanted.num_classes, groups
+        )
         of_group = groups == groups[support[0, 0]]
         is_new = ~np.isin(labels, labels[support[:, 0]])
         kinds = {"other classes": (OWN, np.flatnonzero(is_new & of_group))}
@@ -145,8 +150,7 @@ def measure(
         # Queries of the enrolled classes, then of each kind.
         drawn = [(OWN, known)]
         for name, rows in kinds.values():
-            chosen = rng.choice(len(rows), min(len(known), len(rows)), False)
-            drawn.append((name, rows[chosen]))
+            drawn.append((name, draw_unknown(rng, rows, known)))
         answers = scores(
             embeddings[support.reshape(-1)],
             np.repeat(np.arange(len(support)), support.shape[1]),
@@ -171,34 +175,6 @@ def measure(
         kind: {n: unknown_scores.mean_rates(v) for n, v in by_score.items()}
         for kind, by_score in found.items()
     }
-
-
-def _draw(rng, labels, groups, wanted):
-    """Rows of supports `(classes, num_support)` and of known queries `(n,)`."""
-    needed = wanted.num_support + wanted.num_query
-    classes, first, sizes = np.unique(
-        labels, return_index=True, return_counts=True
-    )
-    eligible = sizes >= needed
-    numbers, counts = np.unique(groups[first][eligible], return_counts=True)
-    large = numbers[counts >= wanted.num_classes]
-    if not len(large):
-        raise ValueError(
-            f"no group has {wanted.num_classes} classes with {needed} "
-            "examples; lower config.evaluation.num_classes"
-        )
-    of_group = groups[first] == rng.choice(large)
-    enrolled = rng.choice(
-        classes[eligible & of_group], wanted.num_classes, replace=False
-    )
-    rows = np.stack(
-        [
-            rng.choice(np.flatnonzero(labels == label), needed, False)
-            for label in enrolled
-        ]
-    )
-    support, known = np.split(rows, [wanted.num_support], axis=1)
-    return support, known.reshape(-1)
 
 
 def _scores(model, num_samples: int):

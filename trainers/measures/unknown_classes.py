@@ -5,6 +5,8 @@ import numpy as np
 from trainers.measures import promises
 from trainers.measures import unknown_scores
 from trainers.measures.occluded import EmbeddedSplit
+from trainers.measures.open_set_episode import draw_enrolled
+from trainers.measures.open_set_episode import draw_unknown
 from trainers.terminal.progress import Progress
 
 # More episodes take long, and hardly change the mean.
@@ -25,10 +27,9 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
         half width of the 95 % interval of the mean, and the means of
         `promises.kept_promise`; None if the split has no other classes.
     """
-    classes, sizes = np.unique(split.labels, return_counts=True)
-    needed = wanted.num_support + wanted.num_query
-    eligible = classes[sizes >= needed]
-    if len(eligible) < split.num_classes or len(classes) == split.num_classes:
+    _, sizes = np.unique(split.labels, return_counts=True)
+    num_eligible = np.sum(sizes >= wanted.num_support + wanted.num_query)
+    if num_eligible < split.num_classes or len(sizes) == split.num_classes:
         return None
     scores = unknown_scores.score_function(model, wanted.num_samples)
     found: dict[str, list] = {}
@@ -37,17 +38,13 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
     progress = Progress(num_episodes, "open-set episode")
     for episode in range(num_episodes):
         rng = np.random.default_rng(episode)
-        enrolled = rng.choice(eligible, split.num_classes, replace=False)
-        rows = np.stack(
-            [
-                rng.choice(np.flatnonzero(split.labels == c), needed, False)
-                for c in enrolled
-            ]
+        support, known = draw_enrolled(
+            rng, split.labels, wanted, split.num_classes
         )
-        support, known = np.split(rows, [wanted.num_support], axis=1)
+        enrolled = split.labels[support[:, 0]]
         others = np.flatnonzero(~np.isin(split.labels, enrolled))
-        unknown = rng.choice(others, min(known.size, len(others)), False)
-        queries = np.concatenate([known.reshape(-1), unknown])
+        unknown = draw_unknown(rng, others, known)
+        queries = np.concatenate([known, unknown])
         answers, log_prob = scores(
             split.clean[support.reshape(-1)],
             np.repeat(np.arange(split.num_classes), wanted.num_support),
@@ -57,10 +54,10 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
         answers["largest_probability"] = -log_prob.max(axis=1)
         for name, values in answers.items():
             found.setdefault(name, []).append(
-                unknown_scores.error_rates(*np.split(values, [known.size]))
+                unknown_scores.error_rates(*np.split(values, [len(known)]))
             )
             promise = promises.kept_promise(
-                *np.split(-values, [known.size]), split.labels[unknown], episode
+                *np.split(-values, [len(known)]), split.labels[unknown], episode
             )
             kept.setdefault(name, []).append(promise)
         progress.advance()

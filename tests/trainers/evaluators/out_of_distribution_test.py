@@ -157,24 +157,6 @@ def test_one_episode_has_no_interval():
     assert unknown_scores.auroc_text(row) == "0.800 ±0.098"
 
 
-def test_episodes_take_one_group():
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        support, known = out_of_distribution._draw(rng, LABELS, GROUPS, WANTED)
-        assert support.shape == (2, 3) and known.shape == (8,)
-        assert len(np.unique(GROUPS[np.append(support, known)])) == 1
-        assert not set(support.ravel()) & set(known)
-        assert set(LABELS[known]) == set(LABELS[support[:, 0]])
-
-
-def test_groups_that_are_too_small_are_refused():
-    wanted = types.SimpleNamespace(**{**vars(WANTED), "num_classes": 5})
-    with pytest.raises(ValueError, match="no group has 5 classes"):
-        out_of_distribution._draw(
-            np.random.default_rng(0), LABELS, GROUPS, wanted
-        )
-
-
 def test_noise_has_the_range_of_the_examples():
     x = np.random.default_rng(0).normal(5, 1, (50, 3)).astype("float32")
     noise = out_of_distribution._noise(x)
