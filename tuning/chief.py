@@ -43,13 +43,20 @@ def leave_gpus() -> None:
     tf.config.list_logical_devices()
 
 
-def serve(tuner, report, arguments, words: list[str]) -> None:
-    """Runs the chief, whose workers are started by hand or by this process."""
+def serve(tuner, report, num_workers: int, words: list[str]) -> None:
+    """Runs the chief, whose workers are started by hand or by this process.
+
+    Args:
+        tuner: The `Tuner` of the chief.
+        report: The `SearchReport`.
+        num_workers: Workers that this process starts; 0: by hand.
+        words: The command line of these workers.
+    """
     oracle = tuner.oracle
     was_finished = oracle.finished
-    if was_finished and arguments.workers:
+    if was_finished and num_workers:
         return
-    if arguments.workers:
+    if num_workers:
         os.environ.update(zip(CHIEF, ("chief", "127.0.0.1", ""), strict=True))
         os.environ[ORACLE_PORT] = str(free_port())
     else:
@@ -75,7 +82,7 @@ def serve(tuner, report, arguments, words: list[str]) -> None:
         # keras-tuner's server prints the values of conditions.
         contextlib.redirect_stdout(nowhere),
         LocalWorkers(
-            arguments.workers, words, report.path, oracle, report.say
+            num_workers, words, report.path, oracle, report.say
         ) as workers,
     ):
         # After a restart, the chief knows a worker once the worker has asked.

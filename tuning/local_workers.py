@@ -31,7 +31,7 @@ class LocalWorkers:
 
     Args:
         count: Number of workers.
-        words: The command line of the search.
+        words: The command line of a worker.
         folder: Folder of the log files `worker_K.log`, one per worker.
         oracle: The chief's oracle.
         say: Function that is called with a message when a worker starts, is

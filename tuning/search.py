@@ -10,6 +10,7 @@ import contextlib
 import pathlib
 import sys
 import time
+from collections.abc import Sequence
 
 from trainers import command_line
 from trainers.config import load_recipe
@@ -105,103 +106,183 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def search(arguments, words: list[str]) -> None:
-    """Runs the search that `parser` describes; `words`: the command line."""
-    run = load_recipe(arguments.config, arguments.overrides)
-    space = load_function(
-        arguments.space, SPACES, "space", "space", space_names()
-    )
-    folder_argument("--workdir", arguments.workdir)
-    require_outside_data("--workdir", arguments.workdir, run.data.dataset)
-    for name, least in (("trials", 1), ("seed", 0), ("workers", 0)):
-        if getattr(arguments, name) < least:
+def search(
+    recipe: str,
+    workdir: str,
+    overrides: Sequence[str] = (),
+    *,
+    space: str,
+    num_trials: int,
+    objective: str | None = None,
+    direction: str | None = None,
+    seed: int = 0,
+    num_workers: int = 0,
+) -> dict | None:
+    """Runs the trials that a search still needs.
+
+    Args:
+        recipe: Name of a recipe, path of a Python file, or `config.json`.
+        workdir: Folder of the search and its trials.
+        overrides: `field=value` for fields of the recipe, in all trials.
+        space: Name of a space, or path of a Python file.
+        num_trials: Number of trials, finished ones included.
+        objective: A name in the training logs; None: `config.monitor`.
+        direction: `"min"` or `"max"`; None: as for the objective.
+        seed: Random seed of the drawn values.
+        num_workers: Processes that run trials side by side; 0: this one alone.
+
+    Returns:
+        The results; None in a worker of a search that another process leads.
+    """
+    run = load_recipe(recipe, overrides)
+    draw = load_function(space, SPACES, "space", "space", space_names())
+    folder_argument("--workdir", workdir)
+    require_outside_data("--workdir", workdir, run.data.dataset)
+    _check_numbers(num_trials, seed, num_workers)
+    _require_one_process(run)
+    role = role_of_this_process(num_workers)
+    _start(role, run.training.strategy)
+    name = run.training.monitor if objective is None else objective
+    direction = direction or monitor.direction(name, "--objective")
+    asked = {
+        "recipe": recipe,
+        "space": space,
+        "objective": name,
+        "direction": direction,
+        "seed": run.training.seed,
+        "search_seed": seed,
+        "num_trials": num_trials,
+        "workers": num_workers,
+        "overrides": [*overrides],
+    }
+    if role == "worker":
+        _work(pathlib.Path(workdir), run, draw, asked)
+        return None
+    with open_workdir(workdir) as path:
+        tuner, results = _lead(path, role, run, draw, asked)
+        full = _fields_of_full_length(draw, tuner, results)
+        save_trials_picture(path, results)
+    say_what_is_next(path, results, full)
+    return results
+
+
+def _check_numbers(num_trials: int, seed: int, num_workers: int) -> None:
+    for flag, value, least in (
+        ("--trials", num_trials, 1),
+        ("--seed", seed, 0),
+        ("--workers", num_workers, 0),
+    ):
+        if value < least:
             raise ValueError(
-                f"--{name} must be at least {least}; received "
-                f"{getattr(arguments, name)}"
+                f"{flag} must be at least {least}; received {value}"
             )
+
+
+def _require_one_process(run: Run) -> None:
     if run.training.strategy == "multi_worker":
         raise ValueError(
             "config.strategy must be 'one' or 'mirrored' in a search, since a "
             "trial is one process; received 'multi_worker'; start one worker "
             "of the search per process"
         )
-    role = role_of_this_process(arguments.workers)
 
+
+def _start(role: str, strategy: str) -> None:
+    """Starts TensorFlow and imports keras-tuner, both quietly."""
     from trainers.terminal.quiet import import_tensorflow
     from trainers.terminal.quiet import quiet_import
     from trainers.training import strategy as strategies
 
     if role in ("alone", "worker"):
-        strategies.start(run.training.strategy)
+        strategies.start(strategy)
     else:  # hands out trials and leaves the devices to its workers
         import_tensorflow(leave_gpus)
     with quiet_import():
-        import keras_tuner
+        import tuning.tuner  # noqa: F401
 
-        from tuning.tuner import Tuner
 
-    name = arguments.objective
-    if name is None:
-        name = run.training.monitor
-    direction = arguments.direction or monitor.direction(name, "--objective")
-    asked = {
-        "recipe": arguments.config,
-        "space": arguments.space,
-        "objective": name,
-        "direction": direction,
-        "seed": run.training.seed,
-        "search_seed": arguments.seed,
-        "num_trials": arguments.trials,
-        "workers": arguments.workers,
-        "overrides": arguments.overrides,
-    }
+def _tuner(path: pathlib.Path, run: Run, draw, asked: dict):
+    import keras_tuner
 
-    make_run = run_maker(run, space)
-    recipe = recipe_name(arguments.config)
+    from tuning.tuner import Tuner
 
-    def make_tuner(path):
-        return Tuner(
-            make_run,
-            recipe,
-            keras_tuner.Objective(name, direction),
-            arguments.trials,
-            arguments.seed,
-            path,
-        )
+    return Tuner(
+        run_maker(run, draw),
+        recipe_name(asked["recipe"]),
+        keras_tuner.Objective(asked["objective"], asked["direction"]),
+        asked["num_trials"],
+        asked["search_seed"],
+        path,
+    )
 
-    same = {field: asked[field] for field in SAME}
-    if role == "worker":
-        _check_recipe(run, name)
-        path = pathlib.Path(arguments.workdir)
-        _wait_for_chief(path)
-        contains_run(path, run, search=same)
-        require_same_code(path, run)
-        make_tuner(path).search()
-        return
 
-    with open_workdir(arguments.workdir) as path:
-        is_claimed = contains_run(path, run, search=same)
-        if not is_claimed:
-            make_run(keras_tuner.HyperParameters())
-            _check_recipe(run, name)
-        claim(path, recipe, run, search=same)
-        tuner = make_tuner(path)
-        report = SearchReport(path, asked, tuner)
-        try:
-            if role == "alone":
-                if is_claimed and not tuner.oracle.finished:
-                    _check_recipe(run, name)
-                tuner.search(report.update)
-            else:
-                serve(tuner, report, arguments, words)
-        except BaseException:
-            with contextlib.suppress(OSError, ValueError):
-                report.update()  # an error here would hide the first one
-            raise
-        results = report.update()
-        full = _fields_of_full_length(arguments, space, tuner, results)
-        save_trials_picture(path, results)
-    say_what_is_next(arguments, results, full)
+def _same(asked: dict) -> dict:
+    return {field: asked[field] for field in SAME}
+
+
+def _work(path: pathlib.Path, run: Run, draw, asked: dict) -> None:
+    """Runs trials for a chief."""
+    _check_recipe(run, asked["objective"])
+    _wait_for_chief(path)
+    contains_run(path, run, search=_same(asked))
+    require_same_code(path, run)
+    _tuner(path, run, draw, asked).search()
+
+
+def _lead(path: pathlib.Path, role: str, run: Run, draw, asked: dict) -> tuple:
+    """Runs a search alone, or as the chief of workers.
+
+    Args:
+        path: Folder of the search, which this process has locked.
+        role: From `role_of_this_process`.
+        run: The recipe with its overrides.
+        draw: The function of the space.
+        asked: The arguments of the search, for its files.
+
+    Returns:
+        The tuner and the results.
+    """
+    import keras_tuner
+
+    is_claimed = contains_run(path, run, search=_same(asked))
+    if not is_claimed:
+        run_maker(run, draw)(keras_tuner.HyperParameters())
+        _check_recipe(run, asked["objective"])
+    claim(path, recipe_name(asked["recipe"]), run, search=_same(asked))
+    tuner = _tuner(path, run, draw, asked)
+    report = SearchReport(path, asked, tuner)
+    try:
+        if role == "alone":
+            if is_claimed and not tuner.oracle.finished:
+                _check_recipe(run, asked["objective"])
+            tuner.search(report.update)
+        else:
+            words = words_of_worker(path, asked)
+            serve(tuner, report, asked["workers"], words)
+    except BaseException:
+        with contextlib.suppress(OSError, ValueError):
+            report.update()  # an error here would hide the first one
+        raise
+    return tuner, report.update()
+
+
+def words_of_worker(path: pathlib.Path, asked: dict) -> list[str]:
+    """Returns the command line of a worker of a search.
+
+    Args:
+        path: Folder of the search.
+        asked: The arguments of the search, as in its results.
+    """
+    return [
+        f"--config={asked['recipe']}",
+        f"--space={asked['space']}",
+        f"--trials={asked['num_trials']}",
+        f"--workdir={path}",
+        f"--objective={asked['objective']}",
+        f"--direction={asked['direction']}",
+        f"--seed={asked['search_seed']}",
+        *(f"--config.{override}" for override in asked["overrides"]),
+    ]
 
 
 def _wait_for_chief(path: pathlib.Path) -> None:
@@ -222,16 +303,17 @@ def _wait_for_chief(path: pathlib.Path) -> None:
         time.sleep(0.5)
 
 
-def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:
+def _fields_of_full_length(draw, tuner, results: dict) -> list[str]:
     """Returns the winner's values, drawn again into the full-length recipe."""
     best = results["best"]
     if best is None:
         return []
-    kept = kept_in_full(arguments.config, arguments.overrides)
-    make_full = run_maker(load_recipe(arguments.config, kept), space)
+    recipe, overrides = results["recipe"], results["overrides"]
+    kept = kept_in_full(recipe, overrides)
+    make_full = run_maker(load_recipe(recipe, kept), draw)
     values = tuner.oracle.trials[best["trial"]].hyperparameters
     short, full = tuner.make_run(values.copy()), make_full(values.copy())
-    return to_full_length(short, full, arguments.overrides)
+    return to_full_length(short, full, overrides)
 
 
 def run_maker(run: Run, space):
@@ -265,9 +347,19 @@ def _check_recipe(run: Run, objective: str) -> None:
 
 
 def main(words=None) -> int:
-    words = sys.argv[1:] if words is None else words
     arguments = command_line.parse(parser(), words)
-    return command_line.run(search, arguments, words)
+    return command_line.run(
+        search,
+        arguments.config,
+        arguments.workdir,
+        arguments.overrides,
+        space=arguments.space,
+        num_trials=arguments.trials,
+        objective=arguments.objective,
+        direction=arguments.direction,
+        seed=arguments.seed,
+        num_workers=arguments.workers,
+    )
 
 
 if __name__ == "__main__":

@@ -101,14 +101,12 @@ def save_trials_picture(path: pathlib.Path, results: dict) -> None:
     )
 
 
-def _folds_of_winner(arguments) -> str:
+def _folds_of_winner(path: pathlib.Path, results: dict) -> str:
     """The command that trains the winner on the other folds, or nothing."""
-    run = load_recipe(
-        arguments.config, kept_in_full(arguments.config, arguments.overrides)
-    )
+    recipe = results["recipe"]
+    run = load_recipe(recipe, kept_in_full(recipe, results["overrides"]))
     if not run.data.folds.num_folds:
         return ""
-    path = pathlib.Path(arguments.workdir)
     batches = run.training.num_epochs * run.training.steps_per_epoch
     return (
         f"\nOther folds: {command_names.shell_command('tuning.winner')} "
@@ -117,9 +115,20 @@ def _folds_of_winner(arguments) -> str:
     )
 
 
-def say_what_is_next(arguments, results: dict, full: list[str]) -> None:
-    path, best = pathlib.Path(arguments.workdir), results["best"]
-    table = results["trials"]
+def say_what_is_next(
+    path: pathlib.Path, results: dict, full: list[str]
+) -> None:
+    """Prints the best trial and the commands that train it.
+
+    Args:
+        path: Folder of the search.
+        results: Its results.
+        full: Overrides with which the best trial has the full length.
+
+    Raises:
+        ValueError: If no trial succeeded.
+    """
+    best, table = results["best"], results["trials"]
     if best is None:
         raise ValueError(
             f"none of {len(table)} trials succeeded; the first "
@@ -135,7 +144,7 @@ def say_what_is_next(arguments, results: dict, full: list[str]) -> None:
         f"{shlex.quote(str(path / 'best.py'))} --workdir "
         f"{shlex.quote(str(path / 'best'))}"
         + "".join(f" {shlex.quote(f'--config.{field}')}" for field in full)
-        + _folds_of_winner(arguments)
+        + _folds_of_winner(path, results)
         + f"\nWatch: {command_names.shell_command('tensorboard.main')} "
         f"--logdir {shlex.quote(str(path / 'trials'))}"
     )

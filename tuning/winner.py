@@ -17,6 +17,7 @@ import argparse
 import pathlib
 import shlex
 import sys
+from collections.abc import Sequence
 
 from trainers import command_line
 from trainers.config import load_recipe
@@ -210,27 +211,37 @@ def _of_length(
     return found
 
 
-def train_winner(arguments: argparse.Namespace) -> dict:
+def train_winner(
+    search: str,
+    num_batches: int,
+    workdir: str,
+    folds: list[int] | None = None,
+    overrides: Sequence[str] = (),
+) -> dict:
     """Trains and evaluates the winner; on folds, if the recipe has them.
 
     The section `search` of `results.json` then says where the values come from.
+
+    Args:
+        search: Folder of a finished search.
+        num_batches: Batches of each training.
+        workdir: Folder of the training.
+        folds: Folds to train; None: all but the fold of the search.
+        overrides: `field=value` for fields of the recipe.
     """
     from trainers.training.strategy import start_one_machine
 
-    start_one_machine(arguments.overrides)
-    workdir, folds = arguments.workdir, arguments.folds
-    recipe, fields = winning_overrides(
-        arguments.search, arguments.batches, arguments.overrides
-    )
+    start_one_machine(overrides)
+    recipe, fields = winning_overrides(search, num_batches, [*overrides])
     run = load_recipe(recipe, fields)
-    origin = _origin(arguments)  # before another trial is better
+    origin = _origin(search, num_batches)  # before another trial is better
     print(
-        f"Winner of {arguments.search}: --config {recipe} "
+        f"Winner of {search}: --config {recipe} "
         + shlex.join(f"--config.{field}" for field in fields),
         flush=True,
     )
     if run.data.folds.num_folds:
-        searched = _finished(pathlib.Path(arguments.search))
+        searched = _finished(pathlib.Path(search))
         own = load_recipe(recipe, searched["overrides"]).data.folds.fold
         cross_validate(recipe, workdir, folds, fields, tuning_fold=own)
     elif folds is not None:
@@ -244,9 +255,9 @@ def train_winner(arguments: argparse.Namespace) -> dict:
     return update_results(pathlib.Path(workdir), search=origin)
 
 
-def _origin(arguments: argparse.Namespace) -> dict:
+def _origin(search: str, num_batches: int) -> dict:
     """The search, its winner, and the length of its training, for results."""
-    found = _finished(pathlib.Path(arguments.search))
+    found = _finished(pathlib.Path(search))
     return {
         **{field: found[field] for field in (*SAME, "overrides")},
         "trials": len(found["trials"]),
@@ -254,7 +265,7 @@ def _origin(arguments: argparse.Namespace) -> dict:
         "trial": found["best"]["trial"],
         "values": found["best"]["values"],
         "objective_value": found["best"]["objective"],
-        "batches": arguments.batches,
+        "batches": num_batches,
     }
 
 
@@ -275,7 +286,14 @@ def of_trials(recipe: str, given: list[str]) -> dict:
 
 def main(words=None) -> int:
     arguments = command_line.parse(parser(), words)
-    return command_line.run(train_winner, arguments)
+    return command_line.run(
+        train_winner,
+        arguments.search,
+        arguments.batches,
+        arguments.workdir,
+        arguments.folds,
+        arguments.overrides,
+    )
 
 
 if __name__ == "__main__":

@@ -26,10 +26,12 @@ def fields(recipe, space_name, overrides, **fixed):
         make_run=make_run,
         oracle=types.SimpleNamespace(trials={"0": trial}),
     )
-    arguments = types.SimpleNamespace(config=recipe, overrides=overrides)
-    found = search._fields_of_full_length(
-        arguments, space, tuner, {"best": {"trial": "0"}}
-    )
+    results = {
+        "recipe": recipe,
+        "overrides": overrides,
+        "best": {"trial": "0"},
+    }
+    found = search._fields_of_full_length(space, tuner, results)
     return short, set(found)
 
 

@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+from trainers import command_line
 from tuning import chief
 from tuning import search
 
@@ -269,6 +270,56 @@ def test_a_search_in_this_process(tmp_path, capsys, monkeypatch):
     assert row["objective"] == training["best_value"]
     assert found["best"]["objective"] == training["best_value"]
     assert f"--config {workdir / 'best.py'}" in capsys.readouterr().out
+    again = search.search(
+        "tests/trainers/tiny.py",
+        str(workdir),
+        ["num_epochs=2", "deterministic=False"],
+        space="tests/tuning/tiny_space.py",
+        num_trials=1,
+        seed=6,
+    )
+    assert again["trials"] == found["trials"], "the search was over"
+    assert again == results(workdir)
+
+
+def test_values_are_checked_in_python(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    words = "tests/trainers/tiny.py", str(tmp_path / "search")
+    space = "tests/tuning/tiny_space.py"
+    for more, message in (
+        ({"num_trials": 0}, "--trials must be at least 1; received 0"),
+        ({"num_trials": 1, "seed": -1}, "--seed must be at least 0"),
+        ({"num_trials": 1, "num_workers": -1}, "--workers must be at least 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            search.search(*words, space=space, **more)
+    assert not (tmp_path / "search").exists()
+
+
+def test_a_worker_makes_the_same_search():
+    """Also with a folder and values that begin with a dash or have blanks."""
+    asked = {
+        "recipe": "my recipe.py",
+        "space": "n_digit",
+        "objective": "-loss",
+        "direction": "min",
+        "search_seed": 3,
+        "num_trials": 7,
+        "overrides": ["num_epochs=2", "optimizer.name=a b"],
+    }
+    words = search.words_of_worker(pathlib.Path("-a b"), asked)
+    found = command_line.parse(search.parser(), words)
+    assert vars(found) == {
+        "config": "my recipe.py",
+        "space": "n_digit",
+        "objective": "-loss",
+        "direction": "min",
+        "seed": 3,
+        "trials": 7,
+        "workers": 0,
+        "workdir": "-a b",
+        "overrides": asked["overrides"],
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,17 @@
 """The winner of a search, as overrides of its recipe."""
 
 import json
+import pathlib
 import re
 import shlex
 
 import keras_tuner
 import pytest
 
-from trainers import command_line
 from trainers.config import load_recipe
 from trainers.config.load import load_function
 from trainers.config.run_config import config_of
 from trainers.workdirs.workdir import claim
-from tuning import search
 from tuning import winner
 from tuning.search import SPACES
 from tuning.search import run_maker
@@ -305,15 +304,27 @@ def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     assert found["monitor"] == "val_recall_at_1"
 
 
+def test_the_winner_is_trained_from_python(tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setattr(
+        winner, "cross_validate", lambda *words, **_: called.append(words)
+    )
+    trained = tmp_path / "winner"
+    trained.mkdir()
+    folder = search_folder(tmp_path)
+    results = winner.train_winner(folder, 1_200, str(trained), [2])
+    ((recipe, workdir, folds, _),) = called
+    assert (recipe, workdir, folds) == (RECIPE, str(trained), [2])
+    assert results["search"]["batches"] == 1_200
+    assert results == json.loads((trained / "results.json").read_text())
+
+
 def test_the_fold_of_the_search_is_not_tested(tmp_path, monkeypatch, capsys):
     """The command that a search with another fold prints."""
     fields = [*SHORT, "folds.fold=1"]
     folder = search_folder(tmp_path, overrides=fields)
-    words = ["--config", RECIPE, "--space", "retrieval", "--trials", "1"]
-    words += ["--workdir", folder, *(f"--config.{field}" for field in fields)]
     results = json.loads((tmp_path / "results.json").read_text())
-    arguments = command_line.parse(search.parser(), words)
-    say_what_is_next(arguments, results, [])
+    say_what_is_next(pathlib.Path(folder), results, [])
     (line,) = re.findall("tuning.winner (.*)", capsys.readouterr().out)
     called = []
 
