@@ -1,4 +1,4 @@
-"""Enrols classes in a gallery, without training.
+"""Enrolls classes in a gallery, without training.
 
 `python -m trainers.enroll --workdir DIR --gallery FILE.npz photos`
 """
@@ -26,7 +26,7 @@ def _class_name(text: str) -> str:
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
         prog=command_names.display_name("trainers.enroll"),
-        description="Enrol labelled examples in a gallery: a new one, or one "
+        description="Enroll labelled examples in a gallery: a new one, or one "
         "that exists. Nothing is trained.",
         epilog="The threshold for the answer 'unknown' comes from classes that "
         "are neither trained on nor enrolled: by default, the validation "
@@ -57,14 +57,14 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="enrol only these classes; a name that starts with - is written "
+        help="enroll only these classes; a name that starts with - is written "
         "--classes=-NAME",
     )
     result.add_argument(
         "--examples-per-class",
         type=int,
         metavar="N",
-        help="enrol only the first N examples of each class",
+        help="enroll only the first N examples of each class",
     )
     result.add_argument(
         "--remove",
@@ -210,7 +210,7 @@ class _Chosen:
         if unused and not self.inputs:
             raise ValueError(
                 f"{unused[0]} chooses among inputs, but there are none; name "
-                f"what to enrol, or leave out {', '.join(unused)}"
+                f"what to enroll, or leave out {', '.join(unused)}"
             )
         label, count = self.label, self.examples_per_class
         if label is not None and (not label or label != label.strip()):
@@ -282,7 +282,7 @@ def _change(trained, gallery, path, chosen, removed, calibrated) -> None:
 
 
 def _add(trained, gallery, path: pathlib.Path, found) -> None:
-    """Embeds examples and enrols them."""
+    """Embeds examples and enrolls them."""
     from embeddings_tf.ops.counted import counted
     from trainers.trained.stored_paths import stored_names
     from trainers.trained.trained import embed_inputs
@@ -315,7 +315,7 @@ def _require_removable(names: list[str], known: list[str]) -> None:
         raise ValueError(
             "--remove names every class of the gallery, "
             f"{counted(len(known), 'class', 'classes')}, and a gallery needs "
-            "at least one. Enrol another class first, or start a new gallery"
+            "at least one. Enroll another class first, or start a new gallery"
         )
 
 
@@ -354,7 +354,7 @@ def _check(path, workdir, chosen, removed, calibrated) -> None:
     if not (chosen.inputs or removed):
         if not (path.exists() and calibrated.is_asked):
             raise ValueError(
-                "name what to enrol: a folder with a subfolder per class, or "
+                "name what to enroll: a folder with a subfolder per class, or "
                 "a data set"
             )
     if removed and not path.exists():

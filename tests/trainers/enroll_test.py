@@ -244,7 +244,7 @@ def test_a_gallery_is_changed_from_python(gallery, colours, tmp_path, capsys):
     assert other.read_bytes() == gallery.read_bytes()
     enroll.enroll(str(other), remove=[TEST[0]], threshold=False)
     assert set(contents(other)["labels"]) == set(TEST[1:4])
-    with pytest.raises(ValueError, match="name what to enrol"):
+    with pytest.raises(ValueError, match="name what to enroll"):
         enroll.enroll(str(other))
 
 
@@ -404,7 +404,7 @@ class TestRefused:
         run = ["--workdir", colours / "run"]
         for wrong, message in (
             (new, "name the run of its model with --workdir"),
-            ([*new, *run], "name what to enrol"),
+            ([*new, *run], "name what to enroll"),
             ([*new, *run, "--remove", "a"], "there is no gallery"),
             ([*words, "--no-threshold"], "contradicts"),
             ([*words, "--examples-per-class", 0], "at least 1"),
