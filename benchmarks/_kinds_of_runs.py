@@ -7,6 +7,8 @@ import socket
 import zipfile
 from collections.abc import Callable
 
+from trainers.workdirs import layout
+
 ROOT = pathlib.Path(__file__).parents[1]
 # Short epochs, because the kills between epochs are tested. On this run two
 # workers agree to 1e-5; on the demo recipe, with Adam's small epsilon, they
@@ -88,12 +90,11 @@ def trained(workdir) -> dict:
     import embeddings_tf  # noqa: F401  registers its classes
 
     result = {}
-    for name in ("latest", "best"):
-        path = workdir / "checkpoints" / f"{name}.keras"
+    for path in (layout.latest(workdir), layout.best(workdir)):
         model = keras.saving.load_model(path)
         variables = (*model.weights, *model.optimizer.variables)
         for number, variable in enumerate(variables):
-            result[f"{name} {number} {variable.path}"] = variable.numpy()
+            result[f"{path.stem} {number} {variable.path}"] = variable.numpy()
     training = json.loads((workdir / "results.json").read_text())["training"]
     for row in training["history"]:
         for measure, value in row.items():
@@ -103,7 +104,7 @@ def trained(workdir) -> dict:
 
 def epochs_done(workdir) -> int:
     """Returns the number of epochs in the newest checkpoint."""
-    path = workdir / "checkpoints" / "latest.keras"
+    path = layout.latest(workdir)
     if not path.exists():
         return 0
     with zipfile.ZipFile(path) as archive:

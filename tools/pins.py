@@ -34,6 +34,7 @@ import tempfile
 import time
 
 from tools.run_files import run_results
+from trainers.workdirs import layout
 
 ROOT = pathlib.Path(__file__).parents[1]
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-5, 1e-6
@@ -213,7 +214,7 @@ def finish(process: subprocess.Popen) -> None:
 
 def kill_after_checkpoint(process, workdir: pathlib.Path) -> None:
     """Kills a training after its first checkpoint."""
-    checkpoint = workdir / "checkpoints" / "latest.keras"
+    checkpoint = layout.latest(workdir)
     while not checkpoint.exists():
         if process.poll() is not None:
             finish(process)

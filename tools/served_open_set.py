@@ -31,6 +31,7 @@ from tools.keep_result import keep_result
 from tools.keep_result import results_by_name
 from tools.open_set_tables import tables
 from tools.run_files import run_config
+from trainers.workdirs import layout
 
 RESULTS = ROOT / "benchmarks" / "results" / "open_set"
 PAGE = ROOT / "docs" / "serving.md"
@@ -208,7 +209,7 @@ def trained_steps(folder: pathlib.Path) -> int:
     """Steps of the optimizer in the best checkpoint, also of a stopped run."""
     import h5py
 
-    path = folder / "checkpoints" / "best.keras"
+    path = layout.best(folder)
     with zipfile.ZipFile(path) as file:
         weights = io.BytesIO(file.read("model.weights.h5"))
     with h5py.File(weights) as file:

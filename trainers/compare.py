@@ -262,26 +262,18 @@ def _test_to_train(plan, own_divisions: bool) -> float:
 
     0 if all repeats share one division.
     """
-    from trainers.data.classes import FILE
-    from trainers.workdirs.json_files import read_json
+    from trainers.data.classes import split_sizes
 
     if not own_divisions:
         return 0.0
-    run, path = plan.run, plan.path.parent / FILE
-    if path.exists():
-        found = read_json(path, "train again")
-        by_class = run.data.division.by == "classes"
-        # Something else than the labels may be divided, such as speakers.
-        splits = found.get("divided", {}) if by_class else {}
-        splits = splits or found["splits"]
-        if "test" in splits:
-            train, test = (
-                len(names) if by_class else sum(names.values())
-                for names in (splits[run.data.split], splits["test"])
-            )
-            return test / train
+    data = plan.run.data
+    sizes = split_sizes(
+        plan.path.parent, by_class=data.division.by == "classes"
+    )
+    if "test" in sizes:
+        return sizes["test"] / sizes[data.split]
     # One fold is the test, and a fifth of the others is for validation.
-    return 1 / (0.8 * (run.data.folds.num_folds - 1))
+    return 1 / (0.8 * (data.folds.num_folds - 1))
 
 
 def _budgets(planned: dict) -> dict:

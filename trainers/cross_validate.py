@@ -18,6 +18,7 @@ from trainers.config.load import recipe_name
 from trainers.measures.standard_error import standard_error
 from trainers.terminal import command_names
 from trainers.terminal.next_export import next_export
+from trainers.workdirs import layout
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
 
@@ -82,7 +83,7 @@ def cross_validate(
     chosen = _chosen_folds(others if folds is None else folds, every)
     runs = {fold: _run_of_fold(recipe, overrides, fold) for fold in every}
     with open_workdir(workdir) as path:
-        if (path / "checkpoints").exists():
+        if layout.checkpoints(path).exists():
             raise ValueError(
                 f"{path} contains a training without folds; choose another "
                 "--workdir"

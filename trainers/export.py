@@ -117,7 +117,7 @@ def export(
         from embeddings_tf.export.models_config import read_models_config
         from embeddings_tf.export.models_config import require_model_list
         from embeddings_tf.scoring import Gallery
-        from trainers.data.classes import FILE
+        from trainers.data.classes import CLASSES_FILE
         from trainers.data.recordings import serving_decoder
         from trainers.training.checkpoint import load_best
         from trainers.training.unfinished import unfinished
@@ -128,7 +128,7 @@ def export(
         require_model_list(read_models_config(models), models)
         preprocessing = _preprocessing(path, run)
         reached = unfinished(path, run.training.num_epochs)
-        model, names = load_best(path), path / FILE
+        model, names = load_best(path), path / CLASSES_FILE
         enrolled = None
         if gallery is not None:
             enrolled = Gallery.load(gallery, model, embedded=True)
@@ -141,7 +141,7 @@ def export(
                 decoder=serving_decoder(run.data, model, preprocessing),
                 gallery=enrolled,
                 **options,
-                files={FILE: names.read_text("utf-8")}
+                files={CLASSES_FILE: names.read_text("utf-8")}
                 if names.exists()
                 else None,
                 card=run_card(path, licence, reached),

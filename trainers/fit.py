@@ -30,6 +30,7 @@ from trainers.training.plateau import ReduceOnPlateau
 from trainers.training.steps_per_execution import steps_per_execution
 from trainers.training.train_model import train_model
 from trainers.training.watch import watch
+from trainers.workdirs import layout
 from trainers.workdirs import workdir as workdirs
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.results import drop_results
@@ -129,7 +130,7 @@ def _resume(run: Run, workdir: pathlib.Path) -> tuple:
     """
     workdirs.require_single_run(workdir)
     is_claimed = workdirs.contains_run(workdir, run)
-    checkpoints = workdir / "checkpoints"
+    checkpoints = layout.checkpoints(workdir)
     import_own_code(config_of(run))
     with dtype_policy(run.training.precision):
         restored = checkpoint.restore(checkpoints)
@@ -158,7 +159,7 @@ def _saver(run: Run, workdir, state) -> checkpoint.Checkpoint:
     """Returns the callback that saves the run and stops it early."""
     training = run.training
     return checkpoint.Checkpoint(
-        workdir / "checkpoints",
+        layout.checkpoints(workdir),
         training.monitor,
         training.patience,
         training.num_epochs,

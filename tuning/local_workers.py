@@ -9,6 +9,7 @@ import sys
 
 from keras_tuner.engine.trial import TrialStatus
 
+from trainers.workdirs import layout
 from tuning.environment import TUNER_ID
 from tuning.trial_files import record_failure
 
@@ -112,7 +113,7 @@ class LocalWorkers:
         if trial is None:
             return self._count((name, len(self.oracle.end_order))) < MAX_KILLS
         folder = self.oracle.folder(trial.trial_id)
-        checkpoint = folder / "checkpoints" / "latest.keras"
+        checkpoint = layout.latest(folder)
         epoch = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
         if self._count((trial.trial_id, epoch)) >= MAX_KILLS:
             record_failure(

@@ -27,7 +27,7 @@ from trainers.workdirs.json_files import write_json
 from trainers.workdirs.other_data_error import OtherDataError
 
 CACHE_VARIABLE = "EMBEDDINGS_TF_CACHE"
-FILE = "backbone.json"
+BACKBONE_FILE = "backbone.json"
 _BLOCK = 64
 # Features are written after this many images, so a killed run keeps them.
 _NUM_PER_FILE = 8192
@@ -104,7 +104,7 @@ def require_same_backbone(path: pathlib.Path, fields: DataFields) -> None:
     Raises:
         OtherDataError: If it has other layers, weights or code.
     """
-    file = path / FILE
+    file = path / BACKBONE_FILE
     if not fields.backbone.network or not file.exists():
         return
     found = read_json(file, "start the run again in another --workdir")
@@ -121,7 +121,9 @@ def write_backbone(path: pathlib.Path, fields: DataFields) -> None:
     """Records the network's hash in a fresh workdir."""
     if fields.backbone.network:
         found = {"digest": digest(fields.backbone)}
-        write_json(path / FILE, {"network": fields.backbone.network, **found})
+        write_json(
+            path / BACKBONE_FILE, {"network": fields.backbone.network, **found}
+        )
 
 
 def backbone_features(x, fields: DataFields) -> np.ndarray:

@@ -17,7 +17,7 @@ from trainers.workdirs.json_files import write_json
 from trainers.workdirs.same_data import OtherDataError
 from trainers.workdirs.workdir import run_of_workdir
 
-FILE = "classes.json"
+CLASSES_FILE = "classes.json"
 # Arguments of samplers whose sum is the number of examples per class.
 _PER_CLASS = ("num_per_class", "num_support", "num_query")
 
@@ -102,9 +102,9 @@ def warn_of_initial_weights(run: Run, found: dict | None) -> None:
     if found is None or not run.training.initial_weights:
         return
     folder = pathlib.Path(os.path.expanduser(run.training.initial_weights))
-    if not (folder / FILE).is_file():
+    if not (folder / CLASSES_FILE).is_file():
         return
-    before = read_json(folder / FILE, "train that run again")
+    before = read_json(folder / CLASSES_FILE, "train that run again")
     _, other = run_of_workdir(folder)
     if not is_same_data(str(before.get("dataset")), found["dataset"]):
         return
@@ -132,7 +132,7 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
         OtherDataError: If a split has other classes, or other examples that
             matter, or if a table has other columns of features.
     """
-    file = path / FILE
+    file = path / CLASSES_FILE
     if found is None or not file.exists():
         return
     before = read_json(file, "start the run again in another --workdir")
@@ -169,7 +169,37 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
 def write_classes(path: pathlib.Path, found: dict | None) -> None:
     """Writes `classes.json` into a fresh workdir."""
     if found is not None:
-        write_json(path / FILE, found)
+        write_json(path / CLASSES_FILE, found)
+
+
+def trained_names(workdir: pathlib.Path, split: str) -> set[str] | None:
+    """Returns the classes of a split as the training wrote them, if it did."""
+    remedy = "put the file back, or remove it to read the run's data"
+    names = _recorded(workdir, remedy).get("splits", {}).get(split)
+    return None if names is None else set(names)
+
+
+def split_sizes(workdir: pathlib.Path, *, by_class: bool) -> dict[str, int]:
+    """Returns the size of every split as the training wrote it, if it did.
+
+    Args:
+        workdir: Folder of the run.
+        by_class: Whether to count what was divided, such as classes or
+            speakers; False: examples.
+    """
+    found = _recorded(workdir, "train again")
+    # Something else than the labels may be divided, such as speakers.
+    splits = found.get("divided", {}) if by_class else {}
+    return {
+        split: len(names) if by_class else sum(names.values())
+        for split, names in (splits or found.get("splits", {})).items()
+    }
+
+
+def _recorded(workdir: pathlib.Path, remedy: str) -> dict:
+    """Returns what `write_classes` wrote; {} if it wrote nothing."""
+    file = workdir / CLASSES_FILE
+    return read_json(file, remedy) if file.is_file() else {}
 
 
 def feature_columns(dataset: str) -> list[str]:
@@ -184,7 +214,7 @@ def require_same_features(path: pathlib.Path, features: list[str]) -> None:
     Raises:
         OtherDataError: If a column is another, is missing or is too many.
     """
-    file = path / FILE
+    file = path / CLASSES_FILE
     if not features or not file.exists():
         return
     before = read_json(file, "start the run again in another --workdir")

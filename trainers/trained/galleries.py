@@ -9,7 +9,7 @@ from embeddings_tf.metrics.arrays import rounded_up
 from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.listed import listed
 from embeddings_tf.scoring.open_set import DEFAULT_RATE
-from trainers.data.classes import FILE as CLASSES_FILE
+from trainers.data.classes import trained_names
 from trainers.data.data import Data
 from trainers.terminal.progress import counted_images
 from trainers.trained.inputs import Inputs
@@ -19,7 +19,6 @@ from trainers.trained.stored_paths import relative_path
 from trainers.trained.trained import Trained
 from trainers.trained.trained import embed_inputs
 from trainers.trained.trained import open_trained
-from trainers.workdirs.json_files import read_json
 
 
 def new_gallery(path: pathlib.Path, workdir: str, score: str):
@@ -233,10 +232,8 @@ def held_out(
 
 def training_classes(trained: Trained) -> set[str]:
     """Names of the classes, as the training wrote them or from its data."""
-    split, file = trained.run.data.split, trained.workdir / CLASSES_FILE
-    if file.is_file():
-        remedy = "put the file back, or remove it to read the run's data"
-        splits = read_json(file, remedy).get("splits", {})
-        if split in splits:
-            return set(splits[split])
-    return set(Data(trained.run).names_of_classes(split).tolist())
+    split = trained.run.data.split
+    names = trained_names(trained.workdir, split)
+    if names is None:
+        names = set(Data(trained.run).names_of_classes(split).tolist())
+    return names

@@ -6,6 +6,7 @@ import zipfile
 from trainers.training.require_damaged import UNREADABLE
 from trainers.training.require_damaged import require_damaged
 from trainers.training.training_state import training_state
+from trainers.workdirs import layout
 from trainers.workdirs.workdir import require_single_run
 
 
@@ -17,9 +18,9 @@ def best_file(workdir: pathlib.Path) -> pathlib.Path:
         ValueError: If there is no checkpoint yet, or the file is missing,
             damaged, or of another epoch.
     """
-    path = workdir / "checkpoints" / "best.keras"
+    path = layout.best(workdir)
     if not path.is_file():
-        if not path.with_name("latest.keras").exists():
+        if not layout.latest(workdir).exists():
             require_single_run(workdir)
             raise ValueError(
                 f"{workdir} has no checkpoint yet; finish an epoch of "
@@ -35,7 +36,7 @@ def best_file(workdir: pathlib.Path) -> pathlib.Path:
     if damaged:
         raise unusable(workdir, f"is damaged ({damaged})")
     state, latest = training_state(path), _latest(workdir)
-    # During training, a better epoch reaches latest.keras first.
+    # During training, a better epoch reaches the latest checkpoint first.
     best = (latest if latest.get("finished") else state).get("best_epoch")
     if state and state["epoch"] != best:
         raise unusable(
@@ -46,20 +47,21 @@ def best_file(workdir: pathlib.Path) -> pathlib.Path:
 
 
 def unusable(workdir: pathlib.Path, reason: str) -> ValueError:
-    """Returns the error for `best.keras`, which says how to go on."""
-    folder = workdir / "checkpoints"
+    """Returns the error for the best checkpoint, which says how to go on."""
     latest = _latest(workdir)
     cure = "train again in another --workdir"
-    for name in ("latest.keras", "previous.keras"):
-        epoch = training_state(folder / name).get("epoch")
+    for name in (layout.LATEST, layout.PREVIOUS):
+        epoch = training_state(layout.checkpoints(workdir) / name).get("epoch")
         if epoch is not None and epoch == latest.get("best_epoch"):
-            cure = f"copy {name}, which contains the best epoch, to best.keras"
+            cure = (
+                f"copy {name}, which contains the best epoch, to {layout.BEST}"
+            )
             break
     else:
         if latest and not latest.get("finished"):
             cure = f"train on until an epoch is better, or {cure}"
-    return ValueError(f"{folder / 'best.keras'} {reason}; {cure}")
+    return ValueError(f"{layout.best(workdir)} {reason}; {cure}")
 
 
 def _latest(workdir: pathlib.Path) -> dict:
-    return training_state(workdir / "checkpoints" / "latest.keras")
+    return training_state(layout.latest(workdir))

@@ -28,6 +28,7 @@ from trainers.training.require_damaged import UNREADABLE
 from trainers.training.require_damaged import require_damaged
 from trainers.training.training_state import MEMBER as STATE
 from trainers.training.training_state import training_state
+from trainers.workdirs import layout
 from trainers.workdirs.json_files import DamagedError
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.workdir import run_of_workdir
@@ -132,8 +133,8 @@ def save(model, state: dict, directory: pathlib.Path) -> None:
         OSError: If writing fails, for example on a full disk; earlier files
             stay unchanged.
     """
-    latest = directory / "latest.keras"
-    temporary = directory / ".writing.keras"
+    latest = directory / layout.LATEST
+    temporary = directory / layout.WRITING
     try:
         model.save(temporary)
         with zipfile.ZipFile(temporary, "a") as archive:
@@ -141,10 +142,10 @@ def save(model, state: dict, directory: pathlib.Path) -> None:
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
         if latest.exists():
-            os.replace(latest, directory / "previous.keras")
+            os.replace(latest, directory / layout.PREVIOUS)
         os.replace(temporary, latest)
         if state["best_epoch"] == state["epoch"]:
-            _copy(latest, directory / "best.keras")
+            _copy(latest, directory / layout.BEST)
     except OSError as error:
         raise OSError(
             f"could not write the checkpoints of epoch {state['epoch']} to "
@@ -192,12 +193,12 @@ def restore(directory: pathlib.Path):
             )
             continue
         # A kill between the two writes leaves an older best.keras.
-        best = directory / "best.keras"
+        best = directory / layout.BEST
         if state["best_epoch"] == state["epoch"] and path != best:
             _copy(path, best)
-        newest = directory / "latest.keras"
+        newest = directory / layout.LATEST
         if path != newest and newest.exists():
-            os.replace(newest, directory / "damaged.keras")
+            os.replace(newest, directory / layout.DAMAGED)
         return model, state
     if found:
         raise DamagedError(
@@ -205,11 +206,11 @@ def restore(directory: pathlib.Path):
             f"the model if it has changed, or remove {directory} to train from "
             "the start"
         )
-    if (directory / "best.keras").exists():
+    if (directory / layout.BEST).exists():
         raise DamagedError(
-            f"{directory} has best.keras but neither latest.keras nor "
-            "previous.keras, so the training cannot continue; put one back, "
-            "or train in another --workdir"
+            f"{directory} has {layout.BEST} but neither {layout.LATEST} nor "
+            f"{layout.PREVIOUS}, so the training cannot continue; put one "
+            "back, or train in another --workdir"
         )
     return None
 
@@ -222,7 +223,8 @@ def _newest_first(directory: pathlib.Path) -> list[pathlib.Path]:
     An epoch that is repeated instead might differ from the one in `best.keras`.
     """
     latest, previous, best = (
-        directory / f"{name}.keras" for name in ("latest", "previous", "best")
+        directory / name
+        for name in (layout.LATEST, layout.PREVIOUS, layout.BEST)
     )
     found = [path for path in (latest, previous) if path.exists()]
     epochs = [training_state(path).get("epoch", 0) for path in (best, previous)]

@@ -3,6 +3,7 @@
 import pathlib
 
 from trainers.training.training_state import training_state
+from trainers.workdirs import layout
 
 
 def unfinished(workdir: pathlib.Path, num_epochs: int) -> str:
@@ -10,7 +11,7 @@ def unfinished(workdir: pathlib.Path, num_epochs: int) -> str:
 
     Also "" if the newest checkpoint is missing or cannot be read.
     """
-    state = training_state(workdir / "checkpoints" / "latest.keras")
+    state = training_state(layout.latest(workdir))
     if not state or state.get("finished"):
         return ""
     return f"epoch {state['epoch']} of {num_epochs}"

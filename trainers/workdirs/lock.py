@@ -6,12 +6,15 @@ import os
 import pathlib
 from collections.abc import Iterable
 
+from trainers.workdirs.layout import BEST
+from trainers.workdirs.layout import CHECKPOINTS
+from trainers.workdirs.layout import WRITING
 from trainers.workdirs.workdir import folder_argument
 from trainers.workdirs.workdir import require_run
 from trainers.workdirs.workdir import require_utf8
 
 # Files that are only written under the lock.
-LOCKED_FILES = ("config.json", "results.json", "checkpoints/best.keras")
+LOCKED_FILES = ("config.json", "results.json", f"{CHECKPOINTS}/{BEST}")
 
 
 @contextlib.contextmanager
@@ -83,7 +86,7 @@ def _remove_leftovers(path: pathlib.Path) -> None:
 
     A copy of a checkpoint is as large as the checkpoint.
     """
-    found = [path / "checkpoints" / ".writing.keras"]
+    found = [path / CHECKPOINTS / WRITING]
     for file in map(path.joinpath, LOCKED_FILES):
         # As `embeddings_tf.ops.atomic_file` names them.
         unique = "[0-9a-f]" * 12

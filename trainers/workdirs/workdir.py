@@ -15,6 +15,7 @@ from trainers.terminal import command_names
 from trainers.workdirs.json_files import DamagedError
 from trainers.workdirs.json_files import read_json
 from trainers.workdirs.json_files import write_json
+from trainers.workdirs.layout import CHECKPOINTS
 from trainers.workdirs.other_data_error import OtherDataError
 from trainers.workdirs.results import read_results
 
@@ -149,7 +150,8 @@ def is_started(path: pathlib.Path) -> bool:
     Before, the user's own code may be mended, such as after an error in the
     first step.
     """
-    patterns = "checkpoints/*.keras", "fold_*/checkpoints/*.keras", "trials/*"
+    files = f"{CHECKPOINTS}/*.keras"
+    patterns = files, f"fold_*/{files}", "trials/*"
     return any(any(path.glob(pattern)) for pattern in patterns)
 
 

@@ -24,10 +24,32 @@ def test_other_data_is_told_from_other_errors(change, tmp_path):
         "divided": {"train": ["a"]},
         "rows": {"train": "1"},
     }
-    (tmp_path / classes.FILE).write_text(json.dumps(before))
+    (tmp_path / classes.CLASSES_FILE).write_text(json.dumps(before))
     classes.require_same_classes(tmp_path, before)
     with pytest.raises(OtherDataError):
         classes.require_same_classes(tmp_path, {**before, **change})
+
+
+def test_names_and_sizes_of_recorded_splits(tmp_path):
+    """Speakers are divided, and the labels are emotions."""
+    assert classes.trained_names(tmp_path, "train") is None
+    assert classes.split_sizes(tmp_path, by_class=True) == {}
+    emotions = {"calm": 5, "glad": 6}
+    found = {
+        "splits": {"train": emotions, "test": {"calm": 2}},
+        "divided": {"train": ["a", "b", "c"], "test": ["d"]},
+    }
+    classes.write_classes(tmp_path, found)
+    assert classes.trained_names(tmp_path, "train") == {"calm", "glad"}
+    assert classes.trained_names(tmp_path, "validation") is None
+    sizes = classes.split_sizes(tmp_path, by_class=True)
+    assert sizes == {"train": 3, "test": 1}
+    sizes = classes.split_sizes(tmp_path, by_class=False)
+    assert sizes == {"train": 11, "test": 2}
+    del found["divided"]
+    classes.write_classes(tmp_path, found)
+    sizes = classes.split_sizes(tmp_path, by_class=True)
+    assert sizes == {"train": 2, "test": 1}
 
 
 @pytest.mark.parametrize(
@@ -40,7 +62,7 @@ def test_other_data_is_told_from_other_errors(change, tmp_path):
     ],
 )
 def test_other_features_are_named(columns, message, tmp_path):
-    (tmp_path / classes.FILE).write_text(
+    (tmp_path / classes.CLASSES_FILE).write_text(
         json.dumps({"features": ["a", "b", "c"]})
     )
     classes.require_same_features(tmp_path, ["a", "b", "c"])

@@ -1,0 +1,24 @@
+"""Where the checkpoints of a run are in its workdir."""
+
+import pathlib
+
+CHECKPOINTS = "checkpoints"
+# Files of this folder: the newest epoch, the epoch before it, the best epoch.
+LATEST, PREVIOUS, BEST = "latest.keras", "previous.keras", "best.keras"
+# A checkpoint that could not be read, and one that is being written.
+DAMAGED, WRITING = "damaged.keras", ".writing.keras"
+
+
+def checkpoints(workdir: pathlib.Path) -> pathlib.Path:
+    """Returns the folder of the checkpoints of a run."""
+    return workdir / CHECKPOINTS
+
+
+def latest(workdir: pathlib.Path) -> pathlib.Path:
+    """Returns the checkpoint of the newest epoch of a run."""
+    return checkpoints(workdir) / LATEST
+
+
+def best(workdir: pathlib.Path) -> pathlib.Path:
+    """Returns the checkpoint of the best epoch of a run."""
+    return checkpoints(workdir) / BEST
