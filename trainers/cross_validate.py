@@ -88,7 +88,7 @@ def cross_validate(
                 f"{path} contains a training without folds; choose another "
                 "--workdir"
             )
-        results = {fold: _results(path / f"fold_{fold}") for fold in every}
+        results = {n: _results(layout.fold(path, n)) for n in every}
         if not contains_run(path, whole):
             start(whole.training.strategy)
             from trainers.fit import check_recipe
@@ -96,7 +96,7 @@ def cross_validate(
             check_recipe(runs[chosen[0]])  # all folds use the same data
         claim(path, name, whole)
         for fold in every:
-            folder = path / f"fold_{fold}"
+            folder = layout.fold(path, fold)
             if (folder / "config.json").exists():
                 _require_unchanged(folder, changed_fields(folder, runs[fold]))
                 if is_started(folder):
@@ -109,7 +109,7 @@ def cross_validate(
         done = [
             fold
             for fold in others
-            if is_evaluated(_results(path / f"fold_{fold}"), whole)
+            if is_evaluated(_results(layout.fold(path, fold)), whole)
         ]
         return _collect(path, name, done or [tuning_fold])
 
@@ -164,7 +164,7 @@ def _train_folds(path, recipe: str, overrides, runs, missing, chosen) -> None:
 
     seconds: list[float] = []
     for fold in missing:
-        folder = path / f"fold_{fold}"
+        folder = layout.fold(path, fold)
         place = f"{chosen.index(fold) + 1} of {len(chosen)}"
         left = time_left(seconds, len(missing))
         print(f"\n=== Fold {fold}, {place}{left}", flush=True)
@@ -250,7 +250,7 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     import_tensorflow()
     from embeddings_tf import viz
 
-    runs = {str(fold): _results(path / f"fold_{fold}") for fold in folds}
+    runs = {str(n): _results(layout.fold(path, n)) for n in folds}
     numbers = [numbers_by_name(run["evaluation"]) for run in runs.values()]
     common = [name for name in numbers[0] if all(name in n for n in numbers)]
     rows = {name: [found[name] for found in numbers] for name in common}
@@ -283,7 +283,7 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     print(
         f"Every number: {path / 'results.json'}; curves: "
         f"{path / 'learning_curves.png'}\n"
-        f"{next_export(path / f'fold_{folds[0]}')}"
+        f"{next_export(layout.fold(path, folds[0]))}"
     )
     return results
 

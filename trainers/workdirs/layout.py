@@ -1,4 +1,4 @@
-"""Where the checkpoints of a run are in its workdir."""
+"""Where checkpoints and folds are in a workdir."""
 
 import pathlib
 
@@ -22,3 +22,8 @@ def latest(workdir: pathlib.Path) -> pathlib.Path:
 def best(workdir: pathlib.Path) -> pathlib.Path:
     """Returns the checkpoint of the best epoch of a run."""
     return checkpoints(workdir) / BEST
+
+
+def fold(workdir: pathlib.Path, number: int) -> pathlib.Path:
+    """Returns the workdir of a fold of a cross-validation."""
+    return workdir / f"fold_{number}"

@@ -45,3 +45,4 @@ def test_files_of_a_run():
     assert layout.checkpoints(run) == pathlib.Path("runs/a/checkpoints")
     assert layout.latest(run) == pathlib.Path("runs/a/checkpoints/latest.keras")
     assert layout.best(run) == pathlib.Path("runs/a/checkpoints/best.keras")
+    assert layout.fold(run, 2) == pathlib.Path("runs/a/fold_2")
