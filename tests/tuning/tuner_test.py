@@ -416,16 +416,21 @@ TRAINING = {
     "cores": 1,
     "history": [{"epoch": 1, "score": 0.5}],
 }
+DATA = {"data_fingerprint": "01", "validation_fingerprint": "23"}
 
 
 def test_the_row_of_a_trial(tmp_path):
     oracle = make_oracle(tmp_path)
     ended_trial(oracle)
     folder = oracle.folder(oracle.end_order[0])
-    write_json(folder / "results.json", {"training": TRAINING})
+    write_json(folder / "results.json", {"training": TRAINING, **DATA})
     (row,) = search_files.rows(oracle)
     assert (row["status"], row["objective"]) == ("completed", 0.5)
     assert row["seconds"] == 1.5
+    assert row.items() >= DATA.items()
+    write_json(folder / "results.json", {"training": TRAINING})
+    with pytest.raises(ValueError, match="damaged .*'data_fingerprint'"):
+        search_files.rows(oracle)
 
 
 @pytest.mark.parametrize(
@@ -448,7 +453,7 @@ def test_results_with_values_of_another_type_are_named(field, value, tmp_path):
     damaged = {**TRAINING, field: value}
     if value is None:
         del damaged[field]
-    write_json(folder / "results.json", {"training": damaged})
+    write_json(folder / "results.json", {"training": damaged, **DATA})
     with pytest.raises(ValueError, match="results.json is .*another --workdir"):
         search_files.rows(oracle)
 
