@@ -203,14 +203,16 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
     from trainers.workdirs.data_fingerprint import fingerprint
     from trainers.workdirs.json_files import read_json
     from trainers.workdirs.json_files import write_json
+    from trainers.workdirs.workdir import is_started
 
     file = path / "folds.json"
     # The splits of one fold together are all the data.
     found = fingerprint(Data(whole), "train", "validation", "test")
-    if not file.exists():
+    if not file.exists() and not is_started(path):
         write_json(file, {"data_fingerprint": found})
     cure = "start again in another --workdir"
-    expected = read_json(file, cure).get("data_fingerprint")
+    recorded = read_json(file, cure) if file.exists() else {}
+    expected = recorded.get("data_fingerprint")
     if found != expected:
         raise ValueError(
             f"{whole.data.dataset} has other examples than when the folds in "

@@ -135,6 +135,12 @@ def test_folds_of_other_data_are_refused(tmp_path, capsys, monkeypatch):
     assert command(cross_validate, *words, 2) == 1
     error = capsys.readouterr().err
     assert "has other examples than when the folds in" in error
+    # A fold was trained on data that nothing records.
+    (tmp_path / "cv" / "folds.json").unlink()
+    (tmp_path / "cv" / "fold_1" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "cv" / "fold_1" / "checkpoints" / "best.keras").touch()
+    assert command(cross_validate, *words, 2) == 1
+    assert "not None), so the folds would not" in capsys.readouterr().err
 
 
 RECIPE_FILE = """
