@@ -298,9 +298,13 @@ class Verifier:
             source=str(found["source"]),
         )
         report = dict(found["report"])
-        kind = arguments.one_of(
-            "calibration", report.get("calibration"), tuple(CALIBRATIONS)
-        )
+        kind = report.get("calibration")
+        if kind not in tuple(CALIBRATIONS):
+            raise ValueError(
+                f"{path}: the report must name its calibration, one of "
+                f"{', '.join(CALIBRATIONS)}; received {kind!r}. Fit the "
+                "verifier again."
+            )
         verifier._calibrated = CALIBRATIONS[kind].from_dict(found["calibrated"])
         verifier.threshold_ = arguments.finite_number(
             "threshold", found["threshold"]

@@ -195,6 +195,10 @@ def test_file(verifier, tmp_path):
     with pytest.raises(ValueError, match="another model"):
         Verifier.load(path, other)
     values = json.loads(path.read_text())
+    del values["report"]["calibration"]
+    path.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match="isotonic; received None. Fit the v"):
+        Verifier.load(path, points())
     path.write_text(json.dumps({**values, "kind": "another"}))
     with pytest.raises(ValueError, match="received kind 'another'"):
         Verifier.load(path, points())
