@@ -3,9 +3,9 @@
     python -m tools.agree WORKDIR [--tolerance 0.005] [--record]
 
 Finds the committed run with the same recipe, fields and seed, and compares
-every number of the evaluation, except durations, settings, extremes and second
-names of a number. An extreme, such as the largest violation of the triangle
-inequality, comes from a single pair or angle, so rounding can change it much.
+every number of the evaluation, except durations, settings and extremes. An
+extreme, such as the largest violation of the triangle inequality, comes from a
+single pair or angle, so rounding can change it much.
 Runs on the same kind of machine agree to about 1e-6. Other processors round
 differently, and training amplifies the rounding: expect differences of about
 0.001 in rates.
@@ -41,8 +41,9 @@ EXTREMES = (
     "angle",
     "aligned_sum",
 )
-# Files in benchmarks/results also have it as `area_under_risk_coverage`.
-SECOND_NAMES = ("reject_area",)
+# Names of a number in files of benchmarks/results, and its name now. Files with
+# both have the same number twice.
+FORMER_NAMES = {"reject_area": "area_under_risk_coverage"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -170,15 +171,7 @@ def differences(kept: dict, new: dict) -> dict[str, tuple[float, float, float]]:
     A number that the rerun lacks differs by NaN, which exceeds any
     tolerance. A measure that only the rerun has is left out.
     """
-    kept, new = (
-        {
-            name: value
-            for name, value in numbers_by_name(found).items()
-            if name.partition(".")[0] not in NOT_COMPARED
-            and name.rpartition(".")[2] not in (*EXTREMES, *SECOND_NAMES)
-        }
-        for found in (kept, new)
-    )
+    kept, new = map(_compared, (kept, new))
     return {
         name: (
             value,
@@ -189,11 +182,25 @@ def differences(kept: dict, new: dict) -> dict[str, tuple[float, float, float]]:
     }
 
 
+def _compared(evaluation: dict) -> dict[str, float]:
+    """The numbers that are compared, under their names of now."""
+    found = {}
+    for name, value in numbers_by_name(evaluation).items():
+        last = name.rpartition(".")[2]
+        if name.partition(".")[0] in NOT_COMPARED or last in EXTREMES:
+            continue
+        found[name.removesuffix(last) + FORMER_NAMES.get(last, last)] = value
+    return found
+
+
 def main(words=None) -> int:
     arguments = parser().parse_args(words)
     if not arguments.workdir.is_dir():
         parser().error(f"there is no folder {arguments.workdir}")
-    return agree(arguments.workdir, arguments.tolerance, arguments.record)
+    try:
+        return agree(arguments.workdir, arguments.tolerance, arguments.record)
+    except ValueError as error:
+        raise SystemExit(f"error: {error}") from error
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def checkpoint_table(rows: Mapping[str, Mapping], ours: str) -> list[str]:
     """Returns the lines of the table.
 
     Args:
-        rows: Results over folds of each method, of one seed.
+        rows: Results over folds of each method; the first seed counts.
         ours: The method whose difference to the others is tested after the
             last batch.
     """
@@ -38,7 +38,7 @@ def checkpoint_table(rows: Mapping[str, Mapping], ours: str) -> list[str]:
         heads += [title, "after the last batch", f"{ours} minus it"]
     marks = "|---" + "|---:" * (len(heads) - 1) + "|"
     lines = [f"| {' | '.join(heads)} |", marks]
-    ratio = ratio_of_test_to_train(rows[ours]["config"])
+    ratio = ratio_of_test_to_train(rows[ours]["config"], "validation")
     for name, results in rows.items():
         cells = [name]
         for number in numbers:
@@ -60,7 +60,7 @@ def _is_known(results: Mapping, number: str) -> bool:
 def _numbers(results: Mapping, number: str, at_checkpoint: bool) -> dict:
     """A number of the validation classes, by fold."""
     found = {}
-    for fold, (run,) in results["folds"].items():
+    for fold, (run, *_) in results["folds"].items():
         training = run["training"]
         # Epochs count from 1, entries of the history from 0.
         entry = training["best_epoch"] - 1 if at_checkpoint else -1

@@ -8,7 +8,6 @@ writes all of them into the page.
 """
 
 import functools
-import json
 import pathlib
 import shlex
 
@@ -17,6 +16,7 @@ from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import results_by_name
+from tools.run_files import run_file
 from trainers.goals.goals import GOALS
 
 RESULTS = ROOT / "benchmarks" / "results" / "comparisons"
@@ -27,7 +27,7 @@ load = functools.partial(results_by_name, RESULTS)
 
 def collect(folder: pathlib.Path, replace: bool) -> None:
     """Copies the comparison of a workdir."""
-    found = json.loads((folder / "comparison.json").read_text())
+    found = run_file(folder, "comparison.json", "compare the methods")
     name = folder.resolve().name
     keep_result(RESULTS / f"{name}.json", found, replace=replace)
 

@@ -229,7 +229,7 @@ def _published(recipe: str) -> str:
 def config_of(results: dict) -> dict:
     """Returns the config of a run.
 
-    The files `*_8000.json` in benchmarks/results/n_digit have only a part.
+    Sixteen files in benchmarks/results/n_digit have only a part.
     """
     if "config" in results:
         return results["config"]

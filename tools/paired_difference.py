@@ -188,8 +188,10 @@ def _p(mean: float, variance: float, count: int) -> float | None:
     return float(2 * stats.t.sf(abs(mean) / error, count - 1))
 
 
-def ratio_of_test_to_train(config: dict) -> float | None:
+def ratio_of_test_to_train(config: dict, split: str = "test") -> float | None:
     """Test classes divided by training classes, the mean over the folds.
+
+    `split="validation"`: for numbers of the validation classes.
 
     A fifth of the classes that are not in the test are for validation, rounded
     up: of MNIST's ten digits, two are for the test and six for training. None
@@ -214,7 +216,7 @@ def ratio_of_test_to_train(config: dict) -> float | None:
         split_classes(DIVIDED[dataset], fold, number, min_num_test=1)
         for fold in range(number)
     ]
-    return statistics.fmean(len(s["test"]) / len(s["train"]) for s in sizes)
+    return statistics.fmean(len(s[split]) / len(s["train"]) for s in sizes)
 
 
 def as_cell(found: PairedDifference | None, digits: int, scale=1.0) -> str:

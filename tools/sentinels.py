@@ -141,28 +141,12 @@ def table(found: list[dict]) -> str:
         lines += [
             f"| {shown} | `{row['command']}` | {row['agree']} of "
             f"{row['numbers']} | {row['largest_difference']:.2g} | "
-            f"{_cores_of_result(row)} | {row.get('cores', UNKNOWN)} | "
+            f"{row['cores_of_result']} | {row.get('cores', UNKNOWN)} | "
             f"{row['commit'][:7]} |"
             for row in found
             if row["table"] == name
         ]
     return "\n".join([*lines, *_summary(found, tables)])
-
-
-def _cores_of_result(row: dict) -> str:
-    """The number of the run, or the numbers of the file.
-
-    Twelve reruns in sentinels.json were noted without it.
-    """
-    if "cores_of_result" in row:
-        return str(row["cores_of_result"])
-    path = agree.RESULTS / row["file"]
-    numbers = {
-        run["training"]["cores"]
-        for each, _, _, run in agree.committed()
-        if each == path
-    }
-    return " or ".join(map(str, sorted(numbers)))
 
 
 def _summary(found: list[dict], tables: list[str]) -> list[str]:

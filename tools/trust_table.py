@@ -255,7 +255,7 @@ def figures(found: dict[str, dict]) -> dict:
     return {"trust_promises": figure}
 
 
-if __name__ == "__main__":
+def main() -> None:
     remake_page(
         __doc__.partition("\n")[0],
         "run tools.trust_study instead, which measures all runs",
@@ -265,3 +265,7 @@ if __name__ == "__main__":
         tables,
         figures,
     )
+
+
+if __name__ == "__main__":
+    main()

@@ -124,7 +124,7 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
 
 def kept_run(results: dict, config: dict) -> dict:
     """Returns what is kept of a run's `results.json`, with its config."""
-    # Files in benchmarks/results/verification lack the last.
+    # Some files in benchmarks/results/verification lack the last.
     parts = ("training", "evaluation", "data_fingerprint")
     found = {name: results[name] for name in parts if name in results}
     return {"config": config, **found}

@@ -64,14 +64,30 @@ def test_a_missing_number_never_agrees():
     )
     extremes = {"test": {"largest_triangle_excess": 1.0, "mean": 0.5}}
     assert set(agree.differences(extremes, extremes)) == {"test.mean"}
-    twice = {"area_under_risk_coverage": 0.2, "reject_area": 0.2}
-    rerun_of_it = {"test": {"area_under_risk_coverage": 0.2}}
-    assert set(agree.differences({"test": twice}, rerun_of_it)) == {
-        "test.area_under_risk_coverage"
-    }
     assert rows["a.x"] == (1.0, 1.5, 0.5)
     assert math.isnan(rows["a.y"][2])
     assert set(rows) == {"a.x", "a.y"}
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"reject_area": 0.2},
+        {"area_under_risk_coverage": 0.2, "reject_area": 0.2},
+    ],
+)
+def test_a_number_is_compared_under_its_name_of_now(kept):
+    rerun_of_it = {"test": {"area_under_risk_coverage": 0.3}}
+    assert agree.differences({"test": kept}, rerun_of_it) == {
+        "test.area_under_risk_coverage": (0.2, 0.3, pytest.approx(0.1))
+    }
+
+
+def test_a_damaged_run_is_named(tmp_path):
+    run = rerun(tmp_path, change=0.0)
+    (run / "fold_2" / "results.json").write_text("{")
+    with pytest.raises(SystemExit, match=r"error: .*results\.json is damaged"):
+        agree.main([str(run)])
 
 
 def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
@@ -108,7 +124,7 @@ def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
     assert f"In these, not all do: {found['table']}." in apart
     training["commit"] += "-dirty"
     file.write_text(json.dumps(results | {"training": training}))
-    with pytest.raises(ValueError, match="expected a clean checkout"):
+    with pytest.raises(SystemExit, match="error: .*expected a clean checkout"):
         agree.main([*words, "0.01"])
 
 

@@ -4,6 +4,7 @@ import pytest
 from scipy import stats
 
 from tools.checkpoint_table import checkpoint_table
+from tools.paired_difference import ratio_of_test_to_train
 
 FOLDS = {"num_folds": 5, "fold": 0}
 
@@ -61,8 +62,28 @@ def test_numbers_that_a_run_lacks_are_left_out():
     assert "explicitness" in head
 
 
-def test_a_method_has_one_seed():
-    two = results([1], [0.9])
-    two["folds"]["1"] *= 2
-    with pytest.raises(ValueError, match="values to unpack"):
-        checkpoint_table({"ours": two}, "ours")
+def test_the_first_seed_counts():
+    one, two = results([1], [0.9]), results([1], [0.9])
+    two["folds"]["1"].append(results([1], [0.2])["folds"]["1"][0])
+    assert checkpoint_table({"ours": two}, "ours") == checkpoint_table(
+        {"ours": one}, "ours"
+    )
+
+
+def test_the_correction_has_the_share_of_validation_classes():
+    config = {"dataset": "sprites/all_frames", "folds": FOLDS}
+    # 672 identities: 134 or 135 for the test, a fifth of the others, 108, for
+    # the validation, 429 or 430 for the training.
+    assert ratio_of_test_to_train(config) == pytest.approx(134.4 / 429.6, 1e-3)
+    found = ratio_of_test_to_train(config, "validation")
+    assert found == pytest.approx(108 / 429.6, 1e-3)
+    ours = results([1, 1], [0.9, 0.8])
+    rival = results([1, 1], [0.95, 0.6])
+    rival["folds"]["2"][0]["training"]["history"][-1]["val_modularity"] = 0.5
+    for each in (ours, rival):
+        each["config"] = config
+    line = checkpoint_table({"ours": ours, "rival": rival}, "ours")[-1]
+    # Differences .2 and .32: mean .26, variance .0072.
+    t = 0.26 / (0.0072 * (1 / 2 + found)) ** 0.5
+    corrected = f"{2 * stats.t.sf(t, 1):.3f}".removeprefix("0")
+    assert line.endswith(f"; {corrected}) |")

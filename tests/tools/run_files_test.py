@@ -1,10 +1,9 @@
 """Files of a run that tables read."""
 
-import subprocess
-import sys
-
 import pytest
 
+from tools import method_bars
+from tools import trust_table
 from tools.run_files import run_config
 from tools.run_files import run_recipe_and_config
 from tools.run_files import run_results
@@ -30,10 +29,22 @@ def test_missing_and_damaged_files_are_named(tmp_path, read):
         read(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["method_bars", "trust_table"])
-def test_scripts_without_folders_say_what_to_run(name, tmp_path):
-    command = [sys.executable, "-m", f"tools.{name}", str(tmp_path)]
-    found = subprocess.run(command, capture_output=True, text=True)
-    assert found.returncode == 1
-    assert f"received the folder {tmp_path}; " in found.stderr
-    assert "Traceback" not in found.stderr
+def test_a_config_without_its_parts_is_damaged(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ValueError, match="lacks config"):
+        run_config(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("main", "remedy"),
+    [
+        (method_bars.main, "tools.n_digit_table or tools.omniglot_table"),
+        (trust_table.main, "run tools.trust_study instead"),
+    ],
+)
+def test_scripts_without_folders_say_what_to_run(
+    main, remedy, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("sys.argv", ["it", str(tmp_path)])
+    with pytest.raises(SystemExit, match=f"error: received.*{remedy}"):
+        main()
