@@ -56,10 +56,10 @@ def compare(
 ) -> dict:
     """Trains and evaluates what is missing; returns the comparison."""
     from trainers.workdirs.require_outside_data import require_outside_data
-    from trainers.workdirs.workdir import folder_argument
+    from trainers.workdirs.writable_folder import writable_folder
 
     _check_overrides(overrides)
-    folder_argument("--workdir", workdir)
+    writable_folder("--workdir", workdir)  # of `comparison.json`
     require_outside_data("--workdir", workdir, dataset)
     wanted = goal_of(goal)
     methods = list(dict.fromkeys(methods or wanted.compare))

@@ -44,12 +44,12 @@ def embed_data(
     """Embeds inputs and writes embeddings, labels and paths."""
     from trainers.trained.answers_file import require_not_read
     from trainers.trained.answers_file import require_writable
-    from trainers.workdirs.workdir import folder_argument
+    from trainers.workdirs.writable_folder import writable_folder
 
     path = require_writable("--output", output, ENDINGS)
     written = {"--output": path}
     if projector is not None:
-        written["--projector"] = folder_argument("--projector", projector)
+        written["--projector"] = writable_folder("--projector", projector)
     require_not_read(written, inputs)
     if path.suffix.lower() == ".parquet":
         _require_parquet()

@@ -106,7 +106,7 @@ def export(
     from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import run_of_workdir
 
-    folder = model_folder("--directory", directory)
+    model_folder("--directory", directory)
     with read_workdir(workdir) as path:
         _, run = run_of_workdir(path)
         require_outside_data("--directory", directory, run.data.dataset)
@@ -124,7 +124,7 @@ def export(
         from trainers.workdirs.run_card import run_card
 
         check_label(label)
-        models = folder.resolve().parent
+        models = folder_of_models(directory)
         require_model_list(read_models_config(models), models)
         preprocessing = _preprocessing(path, run)
         reached = unfinished(path, run.training.num_epochs)
@@ -164,12 +164,13 @@ def model_folder(flag: str, directory: str) -> pathlib.Path:
     """Returns the folder of a flag, which a SavedModel can be written to.
 
     Raises:
-        ValueError: If it cannot be made, or TensorFlow cannot load from it.
+        ValueError: If it is a file, or TensorFlow cannot load from it.
+        OSError: If nothing can be written to it.
     """
-    from trainers.workdirs.workdir import folder_argument
     from trainers.workdirs.workdir import require_utf8
+    from trainers.workdirs.writable_folder import writable_folder
 
-    folder = folder_argument(flag, directory)
+    folder = writable_folder(flag, directory)
     require_utf8(flag, folder)
     if re.search(r"\[.*\]|\\", os.path.abspath(folder)):
         raise ValueError(
@@ -177,12 +178,26 @@ def model_folder(flag: str, directory: str) -> pathlib.Path:
             "model as a pattern, and could not load the model; name a folder "
             "without them"
         )
-    existing = next(p for p in (folder, *folder.parents) if p.exists())
-    if not existing.is_dir():
-        raise ValueError(
-            f"{flag} {directory}: {existing} is a file; name a folder"
-        )
     return folder
+
+
+def folder_of_models(directory: str) -> pathlib.Path:
+    """Returns the folder with the `models.config` of a model.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    from embeddings_tf.export.models_config import FILE
+    from trainers.workdirs.try_to_write import require_can_write
+
+    models = pathlib.Path(directory).resolve().parent
+    if models.is_dir():  # otherwise, it is made
+        require_can_write(
+            f"--directory {directory}: {models / FILE}",
+            models / FILE,
+            f"make {models} writable, or name a folder in another",
+        )
+    return models
 
 
 def _preprocessing(path: pathlib.Path, run):

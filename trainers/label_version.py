@@ -34,7 +34,9 @@ def label(directory: str, version: int, name: str) -> None:
     folder = folder_argument("--directory", directory)
     import_tensorflow()
     from embeddings_tf.export.models_config import label_version
+    from trainers.export import folder_of_models
 
+    folder_of_models(directory)
     labels = label_version(folder, version, name)
     for found in sorted(labels):
         print(f"{found}: version {labels[found]}")

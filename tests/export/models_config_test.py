@@ -10,6 +10,9 @@ from tensorflow_serving.config import model_server_config_pb2
 from embeddings_tf.export.models_config import FILE
 from embeddings_tf.export.models_config import label_version
 from embeddings_tf.export.models_config import read_models_config
+from tests.trainers.commands import refused
+from tests.trainers.read_only import MESSAGE
+from tests.trainers.read_only import make_read_only
 from trainers import label_version as command
 
 OTHER = """\
@@ -177,6 +180,14 @@ def test_a_version_that_does_not_exist(tmp_path):
     with pytest.raises(ValueError, match="has no version 2"):
         label_version(versions(tmp_path / "words", 1), 2)
     assert not (tmp_path / FILE).exists()
+
+
+def test_a_file_that_cannot_be_written(tmp_path, capsys, monkeypatch):
+    model = versions(tmp_path / "words", 1)
+    make_read_only(tmp_path, monkeypatch)
+    words = ["--directory", model, "--version", 1]
+    error = refused(capsys, command, *words)
+    assert f"--directory {model}: {tmp_path / FILE} {MESSAGE}; make" in error
 
 
 def test_command(tmp_path, capsys):

@@ -17,6 +17,8 @@ from tests.trainers.commands import TINY
 from tests.trainers.commands import refused
 from tests.trainers.commands import tiny
 from tests.trainers.images import images
+from tests.trainers.read_only import MESSAGE
+from tests.trainers.read_only import make_read_only
 from trainers import command_line
 from trainers import cross_validate
 from trainers import demo
@@ -504,6 +506,27 @@ class TestExport:
                 export.model_folder("--directory", "model")
         (tmp_path / "c[d]").rmdir()
         assert sorted(os.listdir(tmp_path)) == before
+
+    @pytest.mark.parametrize("read_only", ["model", "models"])
+    def test_a_folder_that_cannot_be_written(
+        self, read_only, run, tmp_path, capsys, monkeypatch
+    ):
+        """The folder of the model, or the one of `models.config`."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "models" / "model").mkdir(parents=True)
+        words = ["--workdir", run, "--directory", "models/model"]
+        folder = tmp_path / "models"
+        expected = f"--directory models/model {MESSAGE}; name another folder"
+        if read_only == "models":
+            file = folder / "models.config"
+            expected = f"--directory models/model: {file} {MESSAGE}; make"
+            make_read_only(folder, monkeypatch)
+        else:
+            make_read_only(folder / "model", monkeypatch)
+        # The work comes after it.
+        monkeypatch.setattr(checkpoint, "load_best", None)
+        assert expected in refused(capsys, export, *words)
+        assert [*folder.rglob("*")] == [folder / "model"]
 
     @pytest.mark.parametrize(
         ("name", "is_pattern"),

@@ -9,6 +9,8 @@ import pytest
 
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
+from tests.trainers.read_only import MESSAGE
+from tests.trainers.read_only import make_read_only
 from trainers import compare
 from trainers import evaluate
 from trainers.config import load_recipe
@@ -34,6 +36,14 @@ def test_what_cannot_be_compared_is_refused(words, message, tmp_path, capsys):
     workdir = tmp_path / "runs"
     assert message in refused(capsys, compare, *words, "--workdir", workdir)
     assert not workdir.exists()
+
+
+def test_a_workdir_that_cannot_be_written(tmp_path, capsys, monkeypatch):
+    """Also if the folders of its trainings can: `comparison.json` is last."""
+    make_read_only(tmp_path, monkeypatch)
+    words = ["arrays:x.npz", "--goal", "verify", "--workdir", tmp_path]
+    error = refused(capsys, compare, *words)
+    assert f"--workdir {tmp_path} {MESSAGE}; name another folder" in error
 
 
 def test_a_repeated_flag_adds_methods():

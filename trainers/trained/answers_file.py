@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from trainers.data.data_name import split_path
 from trainers.workdirs.json_files import write_atomically
 from trainers.workdirs.require_outside_data import require_outside_data
+from trainers.workdirs.try_to_write import require_can_write
 
 # More lines of answers are not printed.
 MOST_LINES = 1000
@@ -38,7 +39,7 @@ def answers_paths(
 
     Raises:
         ValueError: If the ending is unknown, or the file is also an input.
-        OSError: If a folder does not exist, or a path is a folder.
+        OSError: As `require_writable`.
     """
     written = {
         flag: None if value is None else require_writable(flag, value, endings)
@@ -94,7 +95,8 @@ def require_writable(flag: str, value: str, endings: tuple) -> pathlib.Path:
 
     Raises:
         ValueError: If the ending is unknown.
-        OSError: If its folder does not exist, or it is a folder.
+        OSError: If its folder does not exist, it is a folder, or nothing can
+            be written there.
     """
     if "\0" in value:
         raise ValueError(
@@ -112,6 +114,7 @@ def require_writable(flag: str, value: str, endings: tuple) -> pathlib.Path:
         raise FileNotFoundError(
             f"{flag} {value}: there is no folder {path.parent}; make it first"
         )
+    require_can_write(f"{flag} {value}", path, "name another file")
     return path
 
 

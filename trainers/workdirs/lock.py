@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from trainers.workdirs.layout import BEST
 from trainers.workdirs.layout import CHECKPOINTS
 from trainers.workdirs.layout import WRITING
+from trainers.workdirs.try_to_write import try_to_write
 from trainers.workdirs.workdir import folder_argument
 from trainers.workdirs.workdir import require_run
 from trainers.workdirs.workdir import require_utf8
@@ -37,6 +38,8 @@ def open_workdir(workdir: str, *, create: bool = True):
     made = absent([path / ".lock", path, *path.parents])
     try:
         path.mkdir(parents=True, exist_ok=True)
+        # A `.lock` from before can be opened where nothing else can be written.
+        try_to_write(path / "results.json")
         lock = open(path / ".lock", "w")
     except OSError as error:
         remove_empty(made)

@@ -9,6 +9,8 @@ import pytest
 from tests.trainers.colours import write_plane
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
+from tests.trainers.read_only import MESSAGE
+from tests.trainers.read_only import make_read_only
 from trainers import embed_data
 from trainers import enroll
 from trainers import identify
@@ -127,6 +129,33 @@ def test_a_figure_that_is_also_an_input(figure, colours, tmp_path, capsys):
     assert "second picture" in error and "is also an input" in error
     before.pop(folder / "photo.png")
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (embed_data, (*RUN, "a.csv", "--output", "ro/e.npz")),
+        (
+            embed_data,
+            (*RUN, "a.csv", "--output", "e.npz", "--projector", "ro/view"),
+        ),
+        (identify, (*GALLERY, "a.csv", "--output", "ro/a.csv")),
+        (nearest, (*GALLERY, "a.csv", "--output", "ro/a.json")),
+        (nearest, (*GALLERY, "a.csv", "--figure", "ro/a.png")),
+        (verify, (*PAIRS, "ro/a.csv")),
+        (enroll, (*RUN, "plane.npz", "--gallery", "ro/g.npz")),
+        (enroll, ("--remove", "3", "--gallery", "ro/old.npz")),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(
+    command, words, folder, capsys, monkeypatch
+):
+    (folder / "ro").mkdir()
+    shutil.copy("g.npz", "ro/old.npz")
+    make_read_only(folder / "ro", monkeypatch)
+    error = refused(capsys, command, *words)
+    assert f"error: {words[-2]} {words[-1]} {MESSAGE}; name another" in error
+    assert os.listdir("ro") == ["old.npz"]
 
 
 def test_embed_replaces_only_its_own_files(folder, capsys):

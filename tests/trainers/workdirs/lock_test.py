@@ -12,6 +12,7 @@ import shutil
 import pytest
 
 from embeddings_tf.ops.atomic_file import atomic_file
+from tests.trainers.read_only import make_read_only
 from trainers.config.run_config import run_from_config
 from trainers.workdirs import lock
 from trainers.workdirs import workdir
@@ -94,6 +95,16 @@ def test_a_run_in_a_read_only_folder_cannot_be_opened(read_only):
             pass
     with pytest.raises(OSError, match="choose another with --workdir"):
         with lock.open_workdir(str(read_only)):
+            pass
+
+
+def test_a_folder_in_which_only_the_lock_can_be_opened(tmp_path, monkeypatch):
+    """As its owner may, in a folder without the permission to write."""
+    workdir.claim(tmp_path, "first", RUN)
+    (tmp_path / ".lock").touch()
+    make_read_only(tmp_path, monkeypatch)
+    with pytest.raises(OSError, match="Read-only file system; make it writ"):
+        with lock.open_workdir(str(tmp_path), create=False):
             pass
 
 
