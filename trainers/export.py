@@ -106,7 +106,7 @@ def export(
     from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import run_of_workdir
 
-    model_folder("--directory", directory)
+    _require_no_run(model_folder("--directory", directory))
     with read_workdir(workdir) as path:
         _, run = run_of_workdir(path)
         require_outside_data("--directory", directory, run.data.dataset)
@@ -164,7 +164,8 @@ def model_folder(flag: str, directory: str) -> pathlib.Path:
     """Returns the folder of a flag, which a SavedModel can be written to.
 
     Raises:
-        ValueError: If it is a file, or TensorFlow cannot load from it.
+        ValueError: If it is a file or in a version, or TensorFlow cannot load
+            from it.
         OSError: If nothing can be written to it.
     """
     from trainers.workdirs.workdir import require_utf8
@@ -178,7 +179,31 @@ def model_folder(flag: str, directory: str) -> pathlib.Path:
             "model as a pattern, and could not load the model; name a folder "
             "without them"
         )
+    _require_outside_versions(flag, folder)
     return folder
+
+
+def _require_outside_versions(flag: str, folder: pathlib.Path) -> None:
+    """Raises ValueError if a folder is in a version, which stays as it is."""
+    resolved = folder.resolve()
+    for place in (resolved, *resolved.parents):
+        if os.path.isfile(place / "saved_model.pb"):
+            model = place.parent
+            if not folder.is_absolute():
+                model = os.path.relpath(model)
+            raise ValueError(
+                f"{flag} {folder} is {'' if place == resolved else 'in '}a "
+                f"version of a model already; name its folder, {model}"
+            )
+
+
+def _require_no_run(folder: pathlib.Path) -> None:
+    """Raises ValueError if a folder is a workdir, which is no model."""
+    if (folder / "config.json").is_file():
+        raise ValueError(
+            f"--directory {folder} is the workdir of a run (it has a "
+            "config.json); name another folder, such as saved_models/NAME"
+        )
 
 
 def folder_of_models(directory: str) -> pathlib.Path:

@@ -178,11 +178,11 @@ def export_saved_model(
         ValueError: If the model is not built or has several inputs, if
             `version` is not a positive integer of 64 bits, or if `unit_range`
             is not one of the values above. If `directory` contains `[ ]` or a
-            backslash. If `gallery` is empty or of another model. Also if the
-            `input_signature` of `preprocessing` is not as described, or if its
-            result does not fit the model. If inputs have names that TensorFlow
-            refuses, if a signature calls Python (`tf.py_function`), or if a row
-            has more than `max_values` values.
+            backslash, or is in a version. If `gallery` is empty or of another
+            model. Also if the `input_signature` of `preprocessing` is not as
+            described, or if its result does not fit the model. If inputs have
+            names that TensorFlow refuses, if a signature calls Python
+            (`tf.py_function`), or if a row has more than `max_values` values.
         FileExistsError: If the version exists.
 
     Reference:

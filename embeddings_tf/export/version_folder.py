@@ -17,8 +17,9 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
     """Returns the folder of a new version; None: the highest plus one.
 
     Raises:
-        ValueError: If `version` is not a positive integer of 64 bits, or if
-            TensorFlow cannot load a model from the folder.
+        ValueError: If `version` is not a positive integer of 64 bits, if
+            TensorFlow cannot load a model from the folder, or if the folder is
+            in a version.
         FileExistsError: If the version exists.
     """
     if re.search(r"\[.*\]|\\", os.path.abspath(directory)):
@@ -27,6 +28,7 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             "reads as a pattern when it loads a model; received "
             f"{str(directory)!r}."
         )
+    _require_outside_versions(directory)
     if version is None:
         taken = [
             int(path.name)
@@ -52,6 +54,18 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             "`version` out for the next one."
         )
     return target
+
+
+def _require_outside_versions(directory: pathlib.Path) -> None:
+    """Raises ValueError if a folder is in a version, which stays as it is."""
+    resolved = directory.resolve()
+    for place in (resolved, *resolved.parents):
+        if os.path.isfile(place / "saved_model.pb"):
+            raise ValueError(
+                "`directory` must be the folder of a model, with its versions; "
+                f"received {str(directory)!r}, in the version {place}. Pass "
+                f"{str(place.parent)!r}, or a folder outside it."
+            )
 
 
 def _is_version(name: str) -> bool:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import re
 import shutil
 import zipfile
 
@@ -546,18 +548,57 @@ class TestExport:
         place = str(tmp_path / name)
         module = tf.Module()
         module.x = tf.Variable(3.0)
-        tf.saved_model.save(module, place)
+        tf.saved_model.save(module, place + "/1")
         if is_pattern:
             with pytest.raises(FileNotFoundError, match="any matching"):
-                tf.saved_model.load(place)
+                tf.saved_model.load(place + "/1")
             with pytest.raises(ValueError, match="as a pattern"):
                 export.model_folder("--directory", place)
             with pytest.raises(ValueError, match="as a pattern"):
                 version_folder(tmp_path / name, None)
         else:
-            assert tf.saved_model.load(place).x == 3.0
+            assert tf.saved_model.load(place + "/1").x == 3.0
             folder = export.model_folder("--directory", place)
-            assert version_folder(folder, None) == tmp_path / name / "1"
+            assert version_folder(folder, None) == tmp_path / name / "2"
+
+    @pytest.mark.parametrize(
+        ("place", "is_in"),
+        [
+            ("models/photos/1", "is a"),
+            ("models/photos/1/assets/new", "is in a"),
+            ("latest", "is a"),
+        ],
+    )
+    def test_a_version_is_never_changed(
+        self, place, is_in, run, tmp_path, capsys, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        version = tmp_path / "models" / "photos" / "1"
+        (version / "assets").mkdir(parents=True)
+        (version / "saved_model.pb").write_bytes(b"")
+        (tmp_path / "latest").symlink_to(version)
+        before = sorted(tmp_path.rglob("*"))
+        for given, model in (
+            (place, "models/photos"),
+            (tmp_path / place, version.parent),
+        ):
+            error = refused(
+                capsys, export, "--workdir", run, "--directory", given
+            )
+            assert f"--directory {given} {is_in} version of a model" in error
+            assert error.endswith(f"name its folder, {model}\n")
+        with pytest.raises(
+            ValueError, match=re.escape(repr(str(version)[:-2]))
+        ):
+            version_folder(pathlib.Path(place), None)
+        assert sorted(tmp_path.rglob("*")) == before
+        assert version_folder(version.parent, None) == version.with_name("2")
+
+    def test_a_workdir_is_no_model(self, run, capsys):
+        before = sorted(run.parent.rglob("*"))
+        error = refused(capsys, export, "--workdir", run, "--directory", run)
+        assert f"--directory {run} is the workdir of a run" in error
+        assert sorted(run.parent.rglob("*")) == before
 
     @pytest.mark.parametrize("version", [0, -1, 2**63, 10**30])
     def test_version(self, run, version, tmp_path, capsys):
