@@ -34,6 +34,7 @@ PATHS = (
 BAD_IMAGE = (
     "is not a complete JPEG or PNG image",
     "has 16 bits, of which the upper 8 are kept",
+    "more than TensorFlow decodes",
 )
 # How a shell reports a process that was ended by a closed pipe.
 CLOSED_PIPE = 141

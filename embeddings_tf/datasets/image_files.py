@@ -1,6 +1,8 @@
 """Reads image files when they are needed."""
 
 import os
+import struct
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +16,9 @@ EXTENSIONS = (".jpg", ".jpeg", ".png")
 PNG_START, JPEG_START = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 # The byte of a PNG file that contains the bits of a value.
 BIT_DEPTH = 24
+# TensorFlow decodes PNG files of fewer pixels and JPEG files of fewer values,
+# and no PNG file with a longer side.
+TOO_MANY, LONGEST_SIDE = 2**29, 10**6
 # A 16-bit image whose values are all lower has another range than 0 to 65535.
 LEAST_LIGHT = 16
 
@@ -32,7 +37,8 @@ def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
 
     Raises:
         OSError: When an image is read, if its file cannot be read, is
-            damaged, or has 16 bits and only small values.
+            damaged, is too large for TensorFlow (2^29 pixels of PNG, 2^29
+            values of JPEG), or has 16 bits and only small values.
     """
 
     def content(number):
@@ -57,7 +63,7 @@ def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
                     data, channels=3, expand_animations=False
                 ).numpy()
         except tf.errors.InvalidArgumentError as error:
-            raise _damaged(path) from error
+            raise _too_large(path, data) or _damaged(path) from error
         if data.startswith(PNG_START) and data[BIT_DEPTH] == 16:
             _require_light(path, data, image)
         return image
@@ -76,6 +82,28 @@ def _require_light(path: str, data: bytes, image: np.ndarray) -> None:
             f"{path} has 16 bits, of which the upper 8 are kept, and they are "
             f"all below {LEAST_LIGHT}; scale it to 8 bits."
         )
+
+
+def _too_large(path: str, data: bytes) -> OSError | None:
+    """Returns the error of an image that TensorFlow refuses for its size."""
+    width, height, is_too_large = 0, 0, False
+    if data.startswith(JPEG_START):
+        try:
+            shape = tf.io.extract_jpeg_shape(data).numpy().tolist()
+        except tf.errors.InvalidArgumentError:
+            return None
+        height, width, channels = shape
+        is_too_large = height * width * channels >= TOO_MANY
+    elif data[29:33] == struct.pack(">I", zlib.crc32(data[12:29])):
+        width, height = struct.unpack(">II", data[16:24])
+        is_too_large = max(width, height) > LONGEST_SIDE
+        is_too_large |= width * height >= TOO_MANY
+    if not is_too_large:
+        return None
+    return OSError(
+        f"{path} has {width} x {height} pixels, more than TensorFlow decodes; "
+        "make it smaller."
+    )
 
 
 def _damaged(path: str) -> OSError:

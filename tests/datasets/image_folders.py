@@ -1,5 +1,8 @@
 """Writes small folders of images for the tests."""
 
+import struct
+import zlib
+
 import numpy as np
 from PIL import Image
 
@@ -35,3 +38,15 @@ def write_digits(folder):
         label = digits.target[number]
         write_image(folder / str(label) / f"{number:04}.png", image)
     return folder
+
+
+def with_sides(content: bytes, width: int, height: int) -> bytes:
+    """Returns a JPEG or PNG file whose header has other sides."""
+    if content.startswith(b"\x89PNG"):
+        header = content[12:16] + struct.pack(">II", width, height)
+        header += content[24:29]
+        checksum = struct.pack(">I", zlib.crc32(header))
+        return content[:12] + header + checksum + content[33:]
+    place = content.index(b"\xff\xc0") + 5
+    sides = struct.pack(">HH", height, width)
+    return content[:place] + sides + content[place + 4 :]

@@ -9,6 +9,7 @@ from embeddings_tf import sampling
 from embeddings_tf.datasets import batches
 from embeddings_tf.datasets import load
 from embeddings_tf.datasets.divide_classes import divide_classes
+from tests.datasets.image_folders import with_sides
 from tests.datasets.image_folders import write_classes
 from tests.datasets.image_folders import write_image
 
@@ -272,6 +273,35 @@ class TestFiles:
         path.unlink()
         with pytest.raises(OSError, match=f"{name} cannot be read .No such"):
             x[1]
+
+    @pytest.mark.parametrize(
+        ("name", "width", "height"),
+        [
+            ("0.png", 30_000, 30_000),
+            ("0.png", 23_171, 23_171),  # 2^29 = 23170.5 x 23170.5
+            ("0.png", 1_000_001, 1),
+            ("0.png", 1, 1_000_001),
+            ("0.jpg", 65_500, 65_500),
+            ("0.jpg", 13_378, 13_378),  # 2^29 / 3 = 13377.2 x 13377.2
+        ],
+    )
+    def test_images_that_are_too_large(self, folder, name, width, height):
+        path = write_image(folder / "ant" / name, np.zeros((4, 5, 3)))
+        path.write_bytes(with_sides(path.read_bytes(), width, height))
+        message = (
+            f"{path} has {width} x {height} pixels, more than TensorFlow "
+            "decodes; make it smaller."
+        )
+        with pytest.raises(OSError, match=f"^{re.escape(message)}$"):
+            read(folder)[0][0]
+
+    def test_a_damaged_header_is_not_a_large_image(self, folder):
+        path = write_image(folder / "ant" / "0.png", GREY)
+        content = bytearray(path.read_bytes())
+        content[17] = 100  # of the width; the checksum is of another
+        path.write_bytes(content)
+        with pytest.raises(OSError, match="is not a complete JPEG or PNG"):
+            read(folder)[0][0]
 
     def test_links(self, folder, tmp_path):
         write_classes(tmp_path / "elsewhere", ["bee"], num_images=1)

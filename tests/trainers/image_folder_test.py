@@ -10,6 +10,7 @@ from PIL import Image
 
 from embeddings_tf import datasets
 from embeddings_tf.datasets.divide_classes import divide_classes
+from tests.datasets.image_folders import with_sides
 from tests.datasets.image_folders import write_classes
 from tests.datasets.image_folders import write_digits
 from tests.datasets.image_folders import write_image
@@ -203,6 +204,15 @@ def test_different_sizes_need_a_size(sizes):
             "b/0.png has 16 bits, of which the upper 8 are kept, and they are "
             "all below 16; scale it to 8 bits. python -m trainers.train DATA "
             "--check names all bad files of a folder or table.",
+        ),
+        (
+            lambda folder: (folder / "b" / "0.png").write_bytes(
+                with_sides((folder / "a" / "0.png").read_bytes(), 30000, 30000)
+            ),
+            ("images.size=105",),
+            "b/0.png has 30000 x 30000 pixels, more than TensorFlow decodes; "
+            "make it smaller. python -m trainers.train DATA --check names all "
+            "bad files of a folder or table.",
         ),
         (
             # TensorFlow would read it; exports of images would not.
