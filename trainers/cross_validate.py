@@ -91,9 +91,13 @@ def cross_validate(
         results = {n: _results(layout.fold(path, n)) for n in every}
         if not contains_run(path, whole):
             start(whole.training.strategy)
+            from trainers.data.classes_of_folds import require_classes_of_fold
+            from trainers.data.data import Data
             from trainers.fit import check_recipe
 
             check_recipe(runs[chosen[0]])  # all folds use the same data
+            for fold in chosen[1:]:  # but not of as many classes
+                require_classes_of_fold(runs[fold], Data(runs[fold]))
         claim(path, name, whole)
         for fold in every:
             folder = layout.fold(path, fold)

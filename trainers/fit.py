@@ -17,6 +17,7 @@ from trainers.config.run_config import config_of
 from trainers.data import classes
 from trainers.data.backbone_features import require_same_backbone
 from trainers.data.backbone_features import write_backbone
+from trainers.data.classes_of_folds import require_classes_of_fold
 from trainers.data.data import Data
 from trainers.evaluators import evaluator
 from trainers.training import checkpoint
@@ -86,6 +87,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     classes.print_classes(run, class_counts)
     _require_unchanged_data(run, workdir, data, class_counts, state)
     classes.warn_of_initial_weights(run, class_counts)
+    require_classes_of_fold(run, data)
     batches = data.batches(first_epoch * run.training.steps_per_epoch)
     if model is None:
         model = _new_model(run, data)
@@ -248,6 +250,7 @@ def check_recipe(run: Run) -> tuple:
     check_run(run)
     strategies.require_known(run.training.strategy)
     data = Data(run)
+    require_classes_of_fold(run, data)
     model = _new_model(run, data)
     held_out = _held_out(run, data, model)
     _check(run, data, model, data.batches(0), held_out)

@@ -427,7 +427,7 @@ def characters(monkeypatch):
         (("--config.folds.num_folds=-3",), "num_folds must be at least 2"),
         (("--config.patience=0",), "config.num_epochs or more never stops"),
         (("--config.folds.num_folds=29",), "cannot make 29 folds"),
-        (("--config.batches.num_classes=500",), "received 500"),
+        (("--config.batches.num_classes=500",), "needs 500"),
         (("--config.evaluation.splits=('tset',)",), "tset"),
         (("--config.evaluation.distance=far",), "far"),
         (("--config.evaluation.k=(0,)",), "k"),

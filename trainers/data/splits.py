@@ -3,6 +3,7 @@
 import numpy as np
 
 from trainers.config.run import DataFields
+from trainers.config.run import Folds
 from trainers.config.run import Label
 from trainers.config.run import Part
 from trainers.data import folds
@@ -73,11 +74,15 @@ def _of_all_folds(fields: DataFields, place: Place, front_end: Part):
     )
 
 
-def _rows_of_fold(fields: DataFields, groups, split: str) -> np.ndarray:
-    """Returns rows of the examples of all folds that are in a split."""
-    wanted = fields.folds
+def parts_of_fold(num_groups: int, wanted: Folds) -> dict[str, np.ndarray]:
+    """Returns the classes or groups of each part of a fold.
+
+    Args:
+        num_groups: Number of classes or groups in all folds.
+        wanted: The fields of the fold.
+    """
     held_out = folds.split_classes(
-        len(np.unique(groups)),
+        num_groups,
         wanted.fold,
         wanted.num_folds,
         min_num_test=1 if wanted.group.feature else 2,
@@ -88,6 +93,12 @@ def _rows_of_fold(fields: DataFields, groups, split: str) -> np.ndarray:
             "train": np.concatenate(training),
             "validation": held_out["test"],
         }
+    return held_out
+
+
+def _rows_of_fold(fields: DataFields, groups, split: str) -> np.ndarray:
+    """Returns rows of the examples of all folds that are in a split."""
+    held_out = parts_of_fold(len(np.unique(groups)), fields.folds)
     if split not in held_out:
         raise ValueError(
             f"unknown split {split!r} of a fold; there are "
