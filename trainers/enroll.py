@@ -269,7 +269,10 @@ def _change(trained, gallery, path, chosen, removed, calibrated) -> None:
     found = chosen.read(trained.run)
     enrolled -= set(removed)
     if found is not None:
-        require_free_answer(gallery.unknown, found.labels, "Rename the class")
+        remedy = "Rename the class"
+        if chosen.label is None:
+            remedy += ", or name the others with --classes"
+        require_free_answer(gallery.unknown, found.labels, remedy)
         enrolled |= set(found.labels)
     calibrate = calibrated.prepare(
         trained, gallery, enrolled, is_added=found is not None

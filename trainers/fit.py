@@ -86,6 +86,8 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     class_counts = classes.classes_of(run, data)
     classes.print_classes(run, class_counts)
     _require_unchanged_data(run, workdir, data, class_counts, state)
+    if state is None:
+        classes.warn_of_unknown(class_counts)
     classes.warn_of_initial_weights(run, class_counts)
     require_classes_of_fold(run, data)
     batches = data.batches(first_epoch * run.training.steps_per_epoch)

@@ -510,6 +510,10 @@ class TestRefused:
                 "The label 'unknown' is the answer for other classes. Rename "
                 "the class\n",
             ),
+            (
+                [named_unknown(photos, tmp_path)],
+                "Rename the class, or name the others with --classes\n",
+            ),
         ):
             words = ["--gallery", gallery, *words]
             self.check(capsys, words, message)
@@ -523,6 +527,13 @@ class TestRefused:
         write_run(other, photos, encoder="half_colour")
         words = ["--gallery", gallery, "--workdir", other]
         self.check(capsys, [*words, "--remove", TEST[0]], "of another model")
+
+
+def named_unknown(photos, folder):
+    """A folder with the classes c00 and unknown."""
+    for name in ("c00", "unknown"):
+        shutil.copytree(photos / "c00", folder / "named" / name)
+    return folder / "named"
 
 
 def test_two_commands_on_one_gallery_lose_nothing(colours, tmp_path, capsys):

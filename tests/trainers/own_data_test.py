@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -590,6 +591,35 @@ def test_check_warns_of_other_values_than_pixels(
     assert call(train, f"arrays:{tmp_path / 'x.npz'}", "--check") == 0
     text = f"warning: images have values from {least:g} to {largest:g}, expec"
     assert (text in capsys.readouterr().err) == is_warned
+
+
+def test_check_warns_of_channels_first_and_of_unknown(tmp_path, capsys):
+    names = np.array(["a", "b", "c", "d", "e", "unknown"]).repeat(8)
+    x = RNG.uniform(0, 255, (48, 3, 6, 8)).astype("float32")
+    np.savez(tmp_path / "x.npz", x=x, labels=names)
+    dataset = f"arrays:{tmp_path / 'x.npz'}"
+    for more in ((), ("--goal", "retrieve")):
+        with pytest.warns(UserWarning) as caught:
+            assert call(train, dataset, "--check", *more) == 0
+        texts = {str(one.message) for one in caught}
+        assert len(texts) == 2, "the command prints each once"
+        first, second = sorted(texts)
+        assert first.startswith("examples of shape (3, 6, 8) look like")
+        assert second.startswith("the class 'unknown' cannot be enrolled")
+
+
+def test_a_training_warns_of_unknown_while_it_can_be_renamed(tmp_path):
+    names = np.array(["a", "b", "c", "d", "e", "unknown"]).repeat(8)
+    x = RNG.normal(size=(48, 4)).astype("float32")
+    np.savez(tmp_path / "x.npz", x=x, labels=names)
+    start = [f"arrays:{tmp_path / 'x.npz'}", "--goal", "retrieve"]
+    start += ["--workdir", tmp_path / "run", "--config.steps_per_epoch=1"]
+    start += ["--config.num_epochs=1", "--config.deterministic=False"]
+    with pytest.warns(UserWarning, match="'unknown' cannot be enrolled"):
+        assert call(train, *start) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert call(train, *start) == 0
 
 
 def test_check_with_a_goal_refuses_what_its_training_refuses(tmp_path, capsys):

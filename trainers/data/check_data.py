@@ -18,9 +18,11 @@ from trainers.config.evaluation_fields import RetrievalValidation
 from trainers.config.run import DataFields
 from trainers.config.run import Part
 from trainers.config.run import Run
+from trainers.data.channels_first import warn_of_channels_first
 from trainers.data.classes import classes_of
 from trainers.data.classes import print_classes
 from trainers.data.classes import require_large_classes
+from trainers.data.classes import warn_of_unknown
 from trainers.data.copies import Copies
 from trainers.data.data import Data
 from trainers.data.feature_scale import require_scale
@@ -59,6 +61,7 @@ def check_data(run: Run, for_goal: bool = False) -> int:
     data = Data(run)
     found = classes_of(run, data)
     print_classes(run, found)
+    warn_of_unknown(found)
     wanted = run.evaluation
     used = (run.data.split, wanted.validation.split, *wanted.splits)
     total, bad, copies = 0, [], Copies()
@@ -72,6 +75,8 @@ def check_data(run: Run, for_goal: bool = False) -> int:
             else:
                 require_usable_scale(run, x)
         warnings += _beyond_pixels(x)
+        if isinstance(x, np.ndarray):
+            warn_of_channels_first(x.shape[1:])
         sizes = Sizes(x)
         features_of, refusal = _features_of(run, x, for_goal)
         contents = _read(x, features_of, sizes)

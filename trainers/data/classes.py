@@ -3,6 +3,7 @@
 import os
 import pathlib
 import sys
+import warnings
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from embeddings_tf.datasets.own_data import has_own_splits
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.table_columns import table_columns
 from embeddings_tf.ops.listed import listed
+from embeddings_tf.scoring.open_set import answer_for_unknown
 from trainers.config.run import Run
 from trainers.data.data_name import is_same_data
 from trainers.workdirs.json_files import read_json
@@ -90,6 +92,26 @@ def print_classes(run: Run, found: dict | None) -> None:
             f"  {split}: {sum(classes.values())} examples of {len(classes)} "
             f"classes{in_training}: {listed(list(classes))}",
             flush=True,
+        )
+
+
+def warn_of_unknown(found: dict | None) -> None:
+    """Warns of a class with the name of the answer for other classes.
+
+    Only galleries refuse it, and after the training it is too late: a run
+    refuses data whose classes have changed.
+
+    Args:
+        found: The result of `classes_of`.
+    """
+    splits = found["splits"].values() if found else ()
+    names = np.array(sorted(set().union(*splits)), np.str_)
+    answer = answer_for_unknown(None, names)
+    if answer in names:
+        warnings.warn(
+            f"the class {answer!r} cannot be enrolled, because this is the "
+            "answer for other classes; rename it before the training",
+            stacklevel=2,
         )
 
 

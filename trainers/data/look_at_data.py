@@ -11,6 +11,7 @@ from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.ops.listed import listed
 from trainers.config.run import Folds
 from trainers.config.run import Run
+from trainers.data.channels_first import warn_of_channels_first
 from trainers.data.data import Data
 from trainers.data.folds import class_ids
 from trainers.data.goal_front_end import goal_front_end
@@ -143,6 +144,7 @@ def _kind(x, dataset: str) -> tuple[str, dict, dict]:
     else:  # an object of the user's own may have no shape
         shape = np.shape(x[np.arange(1)])[1:]
         if len(shape) == 3:
+            warn_of_channels_first(shape)
             return *_images(shape, "images of"), {}
         if len(shape) == 1:
             encoder = {"name": "features_encoder", "num_features": shape[0]}

@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from embeddings_tf.scoring.open_set import require_free_answer
 from trainers.data import classes
 from trainers.workdirs.same_data import OtherDataError
 
@@ -68,3 +70,20 @@ def test_other_features_are_named(columns, message, tmp_path):
     classes.require_same_features(tmp_path, ["a", "b", "c"])
     with pytest.raises(OtherDataError, match=message):
         classes.require_same_features(tmp_path, columns)
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_a_class_that_cannot_be_enrolled(split):
+    """It has the name of the answer for other classes."""
+    found = {"splits": {"train": {"ant": 2}, "test": {"bee": 2}}}
+    classes.warn_of_unknown(found)
+    classes.warn_of_unknown(None)
+    found["splits"][split]["Unknown"] = 2
+    classes.warn_of_unknown(found)
+    found["splits"][split]["unknown"] = 2
+    with pytest.warns(
+        UserWarning, match="'unknown' cannot be enrolled.*rename"
+    ):
+        classes.warn_of_unknown(found)
+    with pytest.raises(ValueError, match="'unknown' is the answer for other"):
+        require_free_answer(None, np.array(["ant", "unknown"]))

@@ -1,5 +1,8 @@
 """How data is divided for a goal."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from tests.datasets.image_folders import write_image
 from tests.trainers.goal_recipes import LABELS
 from tests.trainers.goal_recipes import arrays
 from tests.trainers.goal_recipes import write
+from trainers.data.channels_first import warn_of_channels_first
 from trainers.data.data import Data
 
 
@@ -91,3 +95,38 @@ def test_a_differing_image_that_was_not_looked_at_names_the_remedy(
     run = write(dataset, "retrieve", tmp_path / "b", overrides=fields)
     assert run.data.images.size == 64
     assert tuple(run.encoder.arguments["image_shape"]) == (64, 64, 3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_warned"),
+    [
+        ((3, 16, 8), True),
+        ((1, 5, 5), True),
+        ((16, 8, 3), False),
+        ((2, 16, 8), False),
+        ((3, 16, 4), False),
+        ((1, 1, 2048), False),  # features of one place
+        ((3, 16), False),
+    ],
+)
+def test_channels_first(shape, is_warned):
+    text = f"examples of shape {re.escape(str(shape))} look like channels first"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if not is_warned:
+            warn_of_channels_first(shape)
+            return
+    with pytest.warns(UserWarning, match=text):
+        warn_of_channels_first(shape)
+
+
+def test_channels_first_in_a_recipe_of_a_goal(tmp_path):
+    """The remedy of the message gives images without it."""
+    x = np.zeros((len(LABELS), 3, 16, 8), "uint8")
+    with pytest.warns(UserWarning, match="channels first") as caught:
+        write(arrays(tmp_path, x), "retrieve", tmp_path / "run")
+    (remedy,) = re.findall(r"write x(.*)$", str(caught[0].message))
+    assert remedy == ".transpose(0, 2, 3, 1)"
+    x = x.transpose(0, 2, 3, 1)
+    run = write(arrays(tmp_path, x), "retrieve", tmp_path / "other")
+    assert run.encoder.arguments["image_shape"] == (16, 8, 3)
