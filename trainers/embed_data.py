@@ -142,6 +142,7 @@ def _draw(trained, embeddings, labels) -> None:
     import numpy as np
 
     from embeddings_tf.models.method import Method
+    from embeddings_tf.ops.counted import counted
     from embeddings_tf.viz.plane import plane
     from trainers.terminal.pictures import save_picture
 
@@ -151,14 +152,15 @@ def _draw(trained, embeddings, labels) -> None:
         return
     rng = np.random.default_rng(0)
     rows, names = rng.permutation(len(embeddings)), labels
-    title = f"of {len(embeddings)} inputs"
+    title = f"of {counted(len(embeddings), 'input')}"
     if labels is None:
         names = np.full(len(embeddings), "all inputs")
     else:
         classes = np.unique(labels)
         shown = rng.permutation(classes)[:CLASSES_DRAWN]
         rows = rows[np.isin(labels[rows], shown)]
-        title += f", {len(shown)} of {len(classes)} classes"
+        number = counted(len(classes), "class", "classes")
+        title += f", {len(shown)} of {number}"
     rows = rows[:EXAMPLES_DRAWN]
     names = names[rows]
 

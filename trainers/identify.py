@@ -157,11 +157,16 @@ def _print_lines(columns: dict, threshold: float | None) -> None:
 
 def _print_untypical(found: dict) -> None:
     """Prints how many inputs look like no calibration example."""
+    from embeddings_tf.ops.counted import counted
+
     if "typical" in found and not found["typical"].all():
         count = int((~found["typical"]).sum())
+        does_not = "does not look like the calibration examples and is"
+        if count > 1:
+            does_not = "do not look like the calibration examples and are"
         print(
-            f"{count} of {len(found['typical'])} inputs do not look like the "
-            "calibration examples and are answered 'unknown'."
+            f"{count} of {counted(len(found['typical']), 'input')} {does_not} "
+            "answered 'unknown'."
         )
 
 
@@ -206,6 +211,7 @@ def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
     """Draws the scores and, of labelled inputs, the confusions."""
     import numpy as np
 
+    from embeddings_tf.ops.counted import counted
     from embeddings_tf.scoring.open_set import answer_for_unknown
     from trainers.terminal.pictures import save_picture
 
@@ -227,7 +233,8 @@ def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
                 "all inputs are unlike the examples, and are answered 'unknown'"
             )
         elif not typical.all():
-            title += f"\nwithout {(~typical).sum()} inputs unlike the examples"
+            left_out = counted((~typical).sum(), "input")
+            title += f"\nwithout {left_out} unlike the examples"
         return viz.score_histogram_figure(
             scores or {"inputs": found["score"]},
             gallery.threshold_,

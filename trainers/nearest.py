@@ -136,13 +136,15 @@ def _print_summary(gallery, inputs, rows) -> None:
         return
     import numpy as np
 
+    from embeddings_tf.ops.counted import counted
+
     known = np.isin(
         inputs.labels.astype(str), gallery.examples.labels.astype(str)
     )
     if known.any():
         print(
-            f"Of {known.sum()} inputs with their class in the gallery, the "
-            f"nearest example is of their class for "
+            f"Of {counted(known.sum(), 'input')} with their class in the "
+            f"gallery, the nearest example is of their class for "
             f"{100 * right[known, 0].mean():.1f} %."
         )
 

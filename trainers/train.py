@@ -206,6 +206,7 @@ def check(
     from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
+    from embeddings_tf.ops.counted import counted
     from trainers.data.check_data import check_data
     from trainers.data.check_data import run_of_all
     from trainers.fit import check_recipe
@@ -213,13 +214,13 @@ def check(
     if run is None:
         count = check_data(run_of_all(dataset), for_goal=True)
         print(
-            f"Read {count} examples; none is damaged. With --goal, --check "
-            "tells whether a goal can use them."
+            f"Read {counted(count, 'example')}; none is damaged. With --goal, "
+            "--check tells whether a goal can use them."
         )
         return
     count = check_data(run)
     check_recipe(run)
-    print(f"Read {count} examples; all can be used.")
+    print(f"Read {counted(count, 'example')}; all can be used.")
 
 
 def check_goal(
@@ -239,6 +240,7 @@ def check_goal(
     from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
+    from embeddings_tf.ops.counted import counted
     from trainers.data.check_data import check_data
     from trainers.data.check_data import run_of_all
     from trainers.fit import check_recipe
@@ -258,7 +260,7 @@ def check_goal(
     print(planned.about)
     count = check_data(planned.run)
     check_recipe(planned.run)
-    print(f"Read {count} examples; the goal {goal} can use all.")
+    print(f"Read {counted(count, 'example')}; the goal {goal} can use all.")
 
 
 def main(words=None) -> int:

@@ -281,7 +281,8 @@ def _print_report(report: dict) -> None:
         interval += f"{100 * low:.2f} to {100 * high:.2f} %"
     print(
         f"The threshold accepts {100 * report['reached_false_accept_rate']:.2f}"
-        f" % of {report['num_different']} pairs of different held-out classes "
+        f" % of {counted(report['num_different'], 'pair')} of different "
+        "held-out classes "
         f"(stated: {100 * report['false_accept_rate']:g} %; {interval}) and "
         f"misses {100 * report['miss_rate']:.1f} % of "
         f"{counted(report['num_same'], 'pair')} of the same class. "

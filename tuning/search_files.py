@@ -6,6 +6,7 @@ import pathlib
 
 from keras_tuner.engine.trial import TrialStatus
 
+from embeddings_tf.ops.counted import counted
 from trainers.config.run_config import config_of
 from trainers.workdirs.json_files import write_atomically
 from trainers.workdirs.provenance import provenance
@@ -155,7 +156,8 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
     Folders of data and the strategy are left out, as in every recipe.
     """
     about = [
-        f"The best of {len(oracle.end_order)} trials of a random search.",
+        f"The best of {counted(len(oracle.end_order), 'trial')} of a random "
+        "search.",
         "",
         f"Recipe: {search['recipe']}; space: {search['space']}; trial "
         f"{row['trial']}.",

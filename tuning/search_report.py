@@ -15,6 +15,7 @@ class SearchReport:
     """Writes the files of a search and prints a line for each trial."""
 
     def __init__(self, path: pathlib.Path, asked: dict, tuner):
+        from embeddings_tf.ops.counted import counted
         from tuning import search_files
 
         self.path, self.asked, self.tuner = path, asked, tuner
@@ -26,7 +27,7 @@ class SearchReport:
         )  # reports damaged files before any trial
         self.shown = len(tuner.oracle.end_order)
         if tuner.oracle.start_order:
-            self.say(f"Resuming after {self.shown} trials.")
+            self.say(f"Resuming after {counted(self.shown, 'trial')}.")
 
     def say(self, text: str) -> None:
         print(text, file=self.out, flush=True)
@@ -128,15 +129,17 @@ def say_what_is_next(
     Raises:
         ValueError: If no trial succeeded.
     """
+    from embeddings_tf.ops.counted import counted
+
     best, table = results["best"], results["trials"]
     if best is None:
         raise ValueError(
-            f"none of {len(table)} trials succeeded; the first "
+            f"none of {counted(len(table), 'trial')} succeeded; the first "
             f"{table[0]['status']}: {table[0]['message']}"
         )
     values = best["values"].items()
     print(
-        f"\nBest of {len(table)} trials, {results['objective']} "
+        f"\nBest of {counted(len(table), 'trial')}, {results['objective']} "
         f"{best['objective']:.4f}, trial {best['trial']}:\n"
         + "\n".join(f"    {name} = {value}" for name, value in values)
         + f"\nEvery trial: {path / 'trials.csv'}, {path / 'results.json'}\n"

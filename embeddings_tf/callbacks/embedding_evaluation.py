@@ -19,6 +19,7 @@ from embeddings_tf.models.embed_batch import require_finite
 from embeddings_tf.models.embed_batch import require_finite_output
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.counted import counted
 
 
 def _classes(labels: np.ndarray) -> np.ndarray:
@@ -33,7 +34,7 @@ def _classes(labels: np.ndarray) -> np.ndarray:
     if np.unique(labels, return_counts=True)[1].max() < 2:
         raise ValueError(
             "no class has two inputs, so no input has a neighbour of its "
-            f"class; received {len(labels)} labels, all different."
+            f"class; received {counted(len(labels), 'label')}, all different."
         )
     return labels
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from embeddings_tf.datasets.seeded_digest import seeded_digest
+from embeddings_tf.ops.counted import counted
 
 
 def divide_classes(names: Iterable[str], seed: int = 0) -> dict[str, list[str]]:
@@ -36,8 +37,9 @@ def divide_classes(names: Iterable[str], seed: int = 0) -> dict[str, list[str]]:
     num_train = len(names) - 2 * num_held_out
     if num_train < 2:
         raise ValueError(
-            f"{len(names)} classes cannot be divided into training, validation "
-            "and test classes; expected at least 6, two for each."
+            f"{counted(len(names), 'class', 'classes')} cannot be divided into "
+            "training, validation and test classes; expected at least 6, two "
+            "for each."
         )
     return {
         "train": sorted(names[:num_train]),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from embeddings_tf.datasets.seeded_digest import seeded_digest
+from embeddings_tf.ops.counted import counted
 
 _LEAST = 6
 
@@ -49,10 +50,11 @@ def divide_examples(
     if len(few):
         called = found if class_names is None else class_names
         raise ValueError(
-            f"the class {str(called[few[0]])!r} has {counts[few[0]]} examples, "
-            f"too few for training, validation and test: expected at least "
-            f"{_LEAST}, two for each; {len(few)} of {len(found)} classes have "
-            "too few."
+            f"the class {str(called[few[0]])!r} has "
+            f"{counted(counts[few[0]], 'example')}, too few for training, "
+            f"validation and test: expected at least {_LEAST}, two for each; "
+            f"{len(few)} of {counted(len(found), 'class', 'classes')} "
+            f"{'has' if len(few) == 1 else 'have'} too few."
         )
     digests = [seeded_digest(name, seed) for name in names]
     order = np.array(sorted(range(len(names)), key=digests.__getitem__))

@@ -8,6 +8,7 @@ import numpy as np
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import refuse_missing
+from embeddings_tf.ops.counted import counted
 
 # float64 represents every integer up to this one exactly.
 _LARGEST_INTEGER = 2**53
@@ -203,7 +204,8 @@ def same_length(**arrays: Sized) -> None:
     """Raises ValueError unless all arrays have the same number of rows."""
     if len({len(array) for array in arrays.values()}) > 1:
         lengths = ", ".join(
-            f"{len(array)} rows of `{name}`" for name, array in arrays.items()
+            f"{counted(len(array), 'row')} of `{name}`"
+            for name, array in arrays.items()
         )
         raise ValueError(
             f"Row i of every array must be about example i; received {lengths}."

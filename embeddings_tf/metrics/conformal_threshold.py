@@ -6,6 +6,7 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import number_between
+from embeddings_tf.ops.counted import counted
 
 # Relative error of sums of shares.
 _ROUNDING = 1e-9
@@ -74,10 +75,13 @@ def conformal_threshold(
     num_classes = len(counts)
     if rate * (num_classes + 1) < 1 - _ROUNDING:
         smallest = arrays.rounded_up(1 / (num_classes + 1))
+        number = counted(
+            num_classes, "calibration class", "calibration classes"
+        )
         raise ValueError(
             f"`false_accept_rate` must be at least 1 / (classes + 1), "
-            f"{smallest} with {num_classes} calibration classes; received "
-            f"{false_accept_rate}. Calibrate on at least "
+            f"{smallest} with {number}; received {false_accept_rate}. "
+            "Calibrate on at least "
             f"{int(np.ceil(1 / rate - _ROUNDING)) - 1} classes, or choose a "
             "larger rate."
         )

@@ -11,6 +11,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.scoring import score_all_pairs
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
 from embeddings_tf.ops.other_rows import other_rows
@@ -107,9 +108,9 @@ def checked_search(
     if not len(rows):
         raise ValueError(
             "At least one query must have a member of its class to find; "
-            f"received {len(labels)} queries without any. Pass more examples "
-            "per class, the gallery's labels in the ids of `labels`, or an "
-            "`exclude` that keeps some."
+            f"received {counted(len(labels), 'query', 'queries')} without "
+            "any. Pass more examples per class, the gallery's labels in the "
+            "ids of `labels`, or an `exclude` that keeps some."
         )
     return dataclasses.replace(search, rows=rows)
 

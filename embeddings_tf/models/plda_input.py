@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.counted import counted
 
 # Squares of larger numbers, or their sums, might overflow.
 LARGEST = 1e100
@@ -21,8 +22,8 @@ def labelled_examples(
     if not 1 < len(classes) < len(labels):
         raise ValueError(
             "PLDA needs at least two classes, and one with at least two "
-            f"examples; received {len(labels)} examples of {len(classes)} "
-            "classes. Pass more examples."
+            f"examples; received {counted(len(labels), 'example')} of "
+            f"{counted(len(classes), 'class', 'classes')}. Pass more examples."
         )
     return embeddings, class_ids
 

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from embeddings_tf.ops import distances
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.labelled_batch import class_labels
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.numerics import finite
@@ -28,20 +29,23 @@ def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
         if not values.size:
             raise ValueError(
                 "Every class needs at least one support; received none for "
-                f"{count} classes."
+                f"{counted(count, 'class', 'classes')}."
             )
         if values.min() < 0 or values.max() >= count:
             raise ValueError(
-                f"Support labels must lie in [0, {count}) for {count} classes; "
-                f"received {values.min()} to {values.max()}. Number the "
+                f"Support labels must lie in [0, {count}) for "
+                f"{counted(count, 'class', 'classes')}; received "
+                f"{values.min()} to {values.max()}. Number the "
                 "classes from 0: np.unique(labels, return_inverse=True)[1]."
             )
         empty = np.setdiff1d(np.arange(count), values)
         if empty.size:
             raise ValueError(
                 f"Every class needs at least one support; {empty.size} of "
-                f"{count} classes have none, the first is {empty[0]}. Give "
-                "supports for it, or number the classes without gaps."
+                f"{counted(count, 'class', 'classes')} "
+                f"{'has' if empty.size == 1 else 'have'} none, the first is "
+                f"{empty[0]}. Give supports for it, or number the classes "
+                "without gaps."
             )
         return tf.cast(labels, tf.int32)
     counts = tf.math.unsorted_segment_sum(

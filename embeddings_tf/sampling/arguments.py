@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.sampling.class_table import ClassTable
 
 
@@ -62,7 +63,9 @@ def check_instances(
     few = np.flatnonzero(table.counts < needed)
     if len(few):
         raise ValueError(
-            f"{where}a class must have at least {needed} instances ({what}); "
+            f"{where}a class must have at least {counted(needed, 'instance')} "
+            f"({what}); "
             f"class {table.ids[few[0]]} has {table.counts[few[0]]}. "
-            f"{len(few)} of {len(table.ids)} classes have too few: {remedy}."
+            f"{len(few)} of {counted(len(table.ids), 'class', 'classes')} "
+            f"{'has' if len(few) == 1 else 'have'} too few: {remedy}."
         )

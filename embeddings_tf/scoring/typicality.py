@@ -8,6 +8,7 @@ import numpy as np
 
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.class_names import class_names
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.require_fitted import require_fitted
 from embeddings_tf.scoring.checked_numbers import checked
 from embeddings_tf.scoring.input_numbers import BATCH
@@ -144,8 +145,8 @@ class Typicality:
         rank = math.ceil((len(errors) + 1) * (1 - self.refused))
         if rank > len(errors):
             raise ValueError(
-                f"{len(errors)} examples for the threshold cannot promise to "
-                f"refuse at most {self.refused:g}; it needs "
+                f"{counted(len(errors), 'example')} for the threshold cannot "
+                f"promise to refuse at most {self.refused:g}; it needs "
                 f"{math.ceil(1 / self.refused) - 1}, in half of the classes. "
                 "Pass more examples, or a larger `refused`."
             )

@@ -9,6 +9,7 @@ from embeddings_tf import metrics
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.require_fitted import require_fitted
 from embeddings_tf.scoring import calibration_file
 from embeddings_tf.scoring.checked_numbers import checked
@@ -345,7 +346,7 @@ def _require_pairs(is_same: np.ndarray, rate: float) -> None:
         if num_different == MOST_PAIRS:
             mend = f"At most {MOST_PAIRS} pairs are drawn: use a larger rate."
         raise ValueError(
-            f"{num_different} pairs of different classes cannot measure a "
-            f"false-accept rate of {rate}; the smallest is "
+            f"{counted(num_different, 'pair')} of different classes cannot "
+            f"measure a false-accept rate of {rate}; the smallest is "
             f"{arrays.rounded_up(1 / num_different)}. {mend}"
         )

@@ -8,6 +8,7 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import text
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.viz import methods
 
 _COLUMNS = 3
@@ -72,8 +73,8 @@ def trials_figure(
     methods.drawable("objective", found)
     if len(found) != len(trials):
         raise ValueError(
-            f"`objective` must have a value for each of {len(trials)} trials; "
-            f"received {len(found)}."
+            f"`objective` must have a value for each of "
+            f"{counted(len(trials), 'trial')}; received {len(found)}."
         )
     measure = text("measure", measure)
     is_max = one_of("direction", direction, ("max", "min")) == "max"

@@ -3,6 +3,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from embeddings_tf.datasets.divide_classes import divide_classes
 from embeddings_tf.datasets.divide_examples import divide_examples
 
 
@@ -37,3 +38,17 @@ def test_too_few():
         divide_examples([4] * 5 + [5] * 6, names)
     with pytest.raises(ValueError, match="the class 'eel' has 5 examples"):
         divide_examples([4] * 5 + [5] * 6, names, 0, ["eel", "fox"])
+
+
+def test_one_is_singular():
+    message = "class 'c' has 1 example, too few .* 1 of 1 class has too few"
+    with pytest.raises(ValueError, match=message):
+        divide_examples(["c"], ["a.png"])
+    with pytest.raises(
+        ValueError, match="has 2 examples, .* 2 of 2 classes ha"
+    ):
+        divide_examples(["c", "d"] * 2, ["1", "2", "3", "4"])
+    with pytest.raises(ValueError, match="^1 class cannot be divided"):
+        divide_classes(["c", "c"])
+    with pytest.raises(ValueError, match="^2 classes cannot be divided"):
+        divide_classes(["c", "d"])

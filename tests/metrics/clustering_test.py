@@ -95,7 +95,7 @@ def test_tensors():
     "labels, clusters, message",
     [
         ([], [], "`labels` .* not be empty"),
-        ([0, 1], [0], "2 rows of `labels`, 1 rows of `clusters`"),
+        ([0, 1], [0], "2 rows of `labels`, 1 row of `clusters`"),
         ([[0], [1]], [0, 1], r"`labels` .* shape \(2, 1\)"),
         ([0, 1], [0.0, 1.0], "`clusters` must be integers"),
     ],

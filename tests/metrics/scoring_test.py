@@ -261,7 +261,7 @@ class TestScoreTrials:
         [
             (["a", "b"], [("a", "x.wav"), ("y", "b")], "2 unknown.*'x.wav'"),
             (["a", "a"], [("a", "a")], "'a' more than once"),
-            (["a"], [("a", "a")], "1 rows of `names`"),
+            (["a"], [("a", "a")], "1 row of `names`"),
             (["a", "b"], [("a", "b", 1)], r"received \('a', 'b', 1\)"),
             (["a", "b"], [], r"received \[\]"),
         ],

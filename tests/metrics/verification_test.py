@@ -288,7 +288,7 @@ class TestDetCurve:
     "scores, is_target, message",
     [
         ([], [], "`scores` .* not be empty"),
-        ([0.5], [0, 1], "1 rows of `scores`, 2 rows of `is_target`"),
+        ([0.5], [0, 1], "1 row of `scores`, 2 rows of `is_target`"),
         ([0.5, np.nan], [0, 1], r"`scores` must not be NaN; .* nan at \(1,\)"),
         ([[0.1], [0.5]], [0, 1], r"`scores` .* received shape \(2, 1\)"),
         (["a", "b"], [0, 1], "`scores` must be numbers"),

@@ -288,7 +288,7 @@ class TestDegenerate:
     @pytest.mark.parametrize(
         ("x", "labels", "message"),
         [
-            (np.eye(4), [2, 2, 2, 2], "4 examples of 1 classes"),
+            (np.eye(4), [2, 2, 2, 2], "4 examples of 1 class"),
             (np.eye(4), [1, 2, 3, 4], "4 examples of 4 classes"),
             (np.ones((4, 2)), [1, 1, 2, 2], "all the same"),
             (np.eye(4), [1, 1, 2], "3 rows of `labels`"),

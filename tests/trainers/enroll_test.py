@@ -184,7 +184,7 @@ def test_inputs_unlike_the_calibration_examples_are_unknown(
     output = tmp_path / "answers.csv"
     assert call(identify, *asked, "--output", output) == 0
     out = capsys.readouterr().out
-    assert "1 of 2 inputs do not look like the calibration examples" in out
+    assert "1 of 2 inputs does not look like the calibration examples" in out
     first, second = csv.DictReader(output.read_text().splitlines())
     assert first["typical"] == "True" and first["answer"] == sorted(TEST)[0]
     assert second["typical"] == "False" and second["answer"] == "unknown"

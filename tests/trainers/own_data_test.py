@@ -369,7 +369,7 @@ def one_small_class(folder):
         (
             one_small_class,
             ("split=all", "validation.split=all", "evaluation.splits=('all',)"),
-            "the class 'a' of image_folder:.* has 1 examples in all "
+            "the class 'a' of image_folder:.* has 1 example in all "
             r"\(a/0.png\), but config.batches.num_per_class = 3; 1 of 8",
         ),
         (
@@ -537,7 +537,7 @@ def test_check_without_a_goal_warns_of_what_goals_refuse(tmp_path, capsys):
     found = capsys.readouterr()
     assert "Read 49 examples; none is damaged." in found.out
     assert (
-        "1 of 49 images have another size than the first, such as c/3.png"
+        "1 of 49 images has another size than the first, such as c/3.png"
         in (found.err)
     )
     assert "has one example: single; most goals need two" in found.err

@@ -228,7 +228,7 @@ def test_scores_of_any_size(score, pixels):
             lambda: viz.evaluation_figure(
                 {"a": {**RELIABILITY, "count": [1, 2]}}, {}, {}
             ),
-            "1 rows of|2 rows of",
+            "1 row of|2 rows of",
         ),
         (
             lambda: viz.traversal_indices(PLANE, [0.0], 2),

@@ -88,7 +88,7 @@ def test_a_space_without_hyperparameters(pixels):
     [
         (([], [], "a"), "at least one trial"),
         (([1], [0.5], "a"), "must be dictionaries"),
-        (([{}], [0.5, 0.6], "a"), "a value for each of 1 trials"),
+        (([{}], [0.5, 0.6], "a"), "a value for each of 1 trial;"),
         (([{}], [np.nan], "a"), "objective"),
         (([{}], [0.5], 3), "measure"),
     ],

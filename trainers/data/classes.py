@@ -10,6 +10,7 @@ import numpy as np
 from embeddings_tf.datasets.own_data import has_own_splits
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.table_columns import table_columns
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.listed import listed
 from embeddings_tf.scoring.open_set import answer_for_unknown
 from trainers.config.run import Run
@@ -89,8 +90,9 @@ def print_classes(run: Run, found: dict | None) -> None:
             count = len(trained & set(classes)) or "none"
             in_training = f", {count} of them in training"
         print(
-            f"  {split}: {sum(classes.values())} examples of {len(classes)} "
-            f"classes{in_training}: {listed(list(classes))}",
+            f"  {split}: {counted(sum(classes.values()), 'example')} of "
+            f"{counted(len(classes), 'class', 'classes')}{in_training}: "
+            f"{listed(list(classes))}",
             flush=True,
         )
 
@@ -249,8 +251,8 @@ def require_same_features(path: pathlib.Path, features: list[str]) -> None:
         faults = [f"lacks {', '.join(map(repr, missing))}"] * bool(missing)
         faults += [f"also has {', '.join(map(repr, more))}"] * bool(more)
         raise OtherDataError(
-            f"the table has {len(features)} features, and the training had "
-            f"{len(trained_features)}, see {file}; the table "
+            f"the table has {counted(len(features), 'feature')}, and the "
+            f"training had {len(trained_features)}, see {file}; the table "
             f"{' and '.join(faults)}. Give it the columns of the training, in "
             "their order"
         )
@@ -288,14 +290,16 @@ def require_large_classes(run: Run, data, x, labels) -> None:
     )
     if not len(found) or counts.min() >= needed:
         return
-    few = np.argmin(counts)
+    few, num_few = np.argmin(counts), np.sum(counts < needed)
     name = data.class_names(labels[first[few : few + 1]])[0]
     files = getattr(x, "names", None)
     where = f" ({files[first[few]]})" if files else ""
     fields = " + ".join(f"config.batches.{name}" for name in given)
     raise ValueError(
-        f"the class {str(name)!r} of {run.data.dataset} has {counts[few]} "
-        f"examples in {run.data.split}{where}, but {fields} = {needed}; "
-        f"{np.sum(counts < needed)} of {len(counts)} classes have too few. "
-        "Set fewer, add examples, or remove these classes"
+        f"the class {str(name)!r} of {run.data.dataset} has "
+        f"{counted(counts[few], 'example')} in {run.data.split}{where}, but "
+        f"{fields} = {needed}; {num_few} of "
+        f"{counted(len(counts), 'class', 'classes')} "
+        f"{'has' if num_few == 1 else 'have'} too few. Set fewer, add "
+        "examples, or remove these classes"
     )

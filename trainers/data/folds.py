@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from embeddings_tf.ops.counted import counted
+
 
 def class_ids(labels) -> np.ndarray:
     """Returns class numbers 0, 1, ... of labels `(n,)` or `(n, factors)`.
@@ -64,9 +66,10 @@ def split_classes(
 
     if num_folds < 2 or num_classes < max(3, min_num_test * num_folds):
         raise ValueError(
-            f"{num_classes} classes cannot make {num_folds} folds; expected at "
-            f"least 2 folds, 3 classes, and {min_num_test} classes for each "
-            "fold"
+            f"{counted(num_classes, 'class', 'classes')} cannot make "
+            f"{counted(num_folds, 'fold')}; expected at least 2 folds, 3 "
+            f"classes, and {counted(min_num_test, 'class', 'classes')} for "
+            "each fold"
         )
     if not 0 <= fold < num_folds:
         raise ValueError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from embeddings_tf import datasets
 from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.listed import listed
 from trainers.config.run import Folds
 from trainers.config.run import Run
@@ -83,9 +84,10 @@ def _class_counts(data: Data, split: str, labels, one_is_enough) -> np.ndarray:
     _, first, counts = np.unique(ids, return_index=True, return_counts=True)
     if len(counts) < 2:
         raise ValueError(
-            f"the split {split!r} of {dataset} has {len(counts)} classes; a "
-            "goal needs at least two. Add classes or, without splits of your "
-            "own and with six examples of each class, take --split examples"
+            f"the split {split!r} of {dataset} has "
+            f"{counted(len(counts), 'class', 'classes')}; a goal needs at "
+            "least two. Add classes or, without splits of your own and with "
+            "six examples of each class, take --split examples"
         )
     if counts.min() < 2 and not (one_is_enough and labels.ndim == 2):
         names = data.names_of_classes(split)[first[counts < 2]].tolist()
@@ -148,7 +150,8 @@ def _kind(x, dataset: str) -> tuple[str, dict, dict]:
             return *_images(shape, "images of"), {}
         if len(shape) == 1:
             encoder = {"name": "features_encoder", "num_features": shape[0]}
-            return f"rows of {shape[0]} features", encoder, {}
+            about = f"rows of {counted(shape[0], 'feature')}"
+            return about, encoder, {}
         if len(shape) == 2:
             raise ValueError(
                 f"{dataset} has examples of shape {shape}. If these are grey "

@@ -25,8 +25,9 @@ class Sizes:
         if not rows:
             return []
         return [
-            f"{len(rows)} of {len(self.shapes)} images have another size than "
-            f"the first, such as {self._text(rows[0])}. A goal resizes them, "
+            f"{len(rows)} of {len(self.shapes)} images "
+            f"{'has' if len(rows) == 1 else 'have'} another size than the "
+            f"first, such as {self._text(rows[0])}. A goal resizes them, "
             "unless the 100 that it looks at have one size"
         ]
 

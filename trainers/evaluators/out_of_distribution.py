@@ -11,6 +11,7 @@ from scipy import special
 from embeddings_tf import viz
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
+from embeddings_tf.ops.counted import counted
 from trainers.data.folds import class_ids
 from trainers.evaluators import few_shot
 from trainers.evaluators.require_at_least import require_at_least
@@ -48,8 +49,9 @@ def check(run, data) -> None:
         enough = int(np.sum(counts >= needed))
         if min(enough, len(counts) - 1) < wanted.num_classes:
             raise ValueError(
-                f"the split {split!r} has {len(counts)} classes, {enough} of "
-                f"them with {needed} examples; config.evaluation.num_classes="
+                f"the split {split!r} has "
+                f"{counted(len(counts), 'class', 'classes')}, {enough} of them "
+                f"with {needed} examples; config.evaluation.num_classes="
                 f"{wanted.num_classes} needs as many, and one other class"
             )
         if wanted.group:

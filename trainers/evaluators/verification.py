@@ -9,6 +9,7 @@ from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.scoring.verifier import LEAST_CLASSES
 from trainers.data.examples import some_of_each_class
 from trainers.data.folds import class_ids
@@ -135,9 +136,10 @@ def check(run, data) -> None:
         count = np.bincount(class_ids(data.labels(split)))
         if len(count) < 2 or count.max() < 2:
             raise ValueError(
-                f"the split {split!r} has {len(count)} classes, the largest "
-                f"with {count.max(initial=0)} examples; verification needs two "
-                "classes, and two examples of one"
+                f"the split {split!r} has "
+                f"{counted(len(count), 'class', 'classes')}, the largest with "
+                f"{counted(count.max(initial=0), 'example')}; verification "
+                "needs two classes, and two examples of one"
             )
         of_class = count.max()
         if wanted.num_per_class:
@@ -308,7 +310,8 @@ def summary(results: dict) -> str:
                     f"{_bits(row, 'min_cllr'):>9}"
                 )
         lines.append(
-            f"{found['trials']} trials, {found['targets']} of them targets"
+            f"{counted(found['trials'], 'trial')}, {found['targets']} of them "
+            "targets"
             + (f", of {found['classes']} classes" if "classes" in found else "")
         )
         # Lists of trials have no interval anyway.

@@ -6,6 +6,7 @@ import shlex
 from typing import NamedTuple
 
 from embeddings_tf.datasets.own_data import has_own_splits
+from embeddings_tf.ops.counted import counted
 from trainers.config.run import Run
 from trainers.config.run_checks import check_run
 from trainers.config.run_checks import require_effect
@@ -151,11 +152,12 @@ def _summary(config: dict, data: DataSummary) -> str:
         [
             f"  data       {data.about}",
             *(
-                f"  {split:<10} {len(counts)} classes, {counts.sum()} examples"
+                f"  {split:<10} {counted(len(counts), 'class', 'classes')}, "
+                f"{counted(counts.sum(), 'example')}"
                 for split, counts in data.counts.items()
             ),
             f"  encoder    {config['encoder']['name']}, "
-            f"{config['encoder']['dim']} dimensions",
+            f"{counted(config['encoder']['dim'], 'dimension')}",
             f"  method     {method}",
             f"  batches    {config['batches']['name']}, "
             + ", ".join(f"{k}={v}" for k, v in batches.items()),

@@ -6,6 +6,7 @@ from embeddings_tf import scoring
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.has_uncertainty import has_uncertainty
 from embeddings_tf.models.method import Method
+from embeddings_tf.ops.counted import counted
 from trainers.terminal.progress import CountedRows
 from trainers.terminal.progress import Progress
 
@@ -15,7 +16,7 @@ BLOCK = 256
 def split_to_embed(data, name: str) -> tuple:
     """A split of the data, announced: embedding it may take minutes."""
     x, labels = data.split(name)
-    print(f"Embedding {len(x)} examples of {name}.", flush=True)
+    print(f"Embedding {counted(len(x), 'example')} of {name}.", flush=True)
     return x, labels
 
 

@@ -11,6 +11,7 @@ from embeddings_tf.datasets import Images
 from embeddings_tf.datasets.image_files import EXTENSIONS
 from embeddings_tf.datasets.image_files import image_files
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring import gallery_file
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
@@ -74,7 +75,8 @@ class Neighbours:
                     "another gallery"
                 )
             raise ValueError(
-                f"--k {count}: {self.path} has {len(self.examples)} examples"
+                f"--k {count}: {self.path} has "
+                f"{counted(len(self.examples), 'example')}"
                 f"{itself}; choose at most --k {len(self.examples) - most}"
             )
         return count + most

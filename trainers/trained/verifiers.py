@@ -10,6 +10,7 @@ from embeddings_tf import scoring
 from embeddings_tf.datasets import Images
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.metrics.arrays import rounded_up
+from embeddings_tf.ops.counted import counted
 from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring.verifier import MOST_PAIRS
 from embeddings_tf.scoring.verifier import NUM_RESAMPLES
@@ -100,15 +101,17 @@ def measurable_rate(labels, rate: float | None) -> float:
     if rate is None and count < needed:
         rate = rounded_up(smallest)
         print(
-            f"{count} pairs of different held-out classes can measure a "
-            f"false-accept rate of {rate:g} or more; {RATE} needs {needed}.",
+            f"{counted(count, 'pair')} of different held-out classes can "
+            f"measure a false-accept rate of {rate:g} or more; {RATE} needs "
+            f"{needed}.",
             flush=True,
         )
     rate = RATE if rate is None else rate
     if rate < smallest * (1 - 1e-9):
         more = ", or --calibration with a folder of more examples"
         raise ValueError(
-            f"{count} pairs of different held-out classes cannot measure "
+            f"{counted(count, 'pair')} of different held-out classes cannot "
+            "measure "
             f"--false-accept-rate {rate:g}; the smallest is "
             f"{rounded_up(smallest)}. Take --false-accept-rate "
             f"{rounded_up(smallest)}{more if count < MOST_PAIRS else ''}"

@@ -12,6 +12,7 @@ import zipfile
 import keras
 
 from embeddings_tf.ops.atomic_file import atomic_file
+from embeddings_tf.ops.counted import counted
 from trainers.config.build import build
 from trainers.config.load import load_function
 from trainers.config.own_code import import_own_code
@@ -114,7 +115,8 @@ class Checkpoint(keras.callbacks.Callback):
             state["best_value"], state["best_epoch"] = value, epoch + 1
         elif epoch + 1 - state["best_epoch"] >= self.patience:
             state["finished"] = (
-                f"no better {self.monitor} for {self.patience} epochs"
+                f"no better {self.monitor} for "
+                f"{counted(self.patience, 'epoch')}"
             )
         if not state["finished"] and epoch + 1 >= self.num_epochs:
             state["finished"] = "all epochs"

@@ -9,6 +9,7 @@ from embeddings_tf import models
 from embeddings_tf.compat import sum_gradients_first
 from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.gaussian_output import require_match
+from embeddings_tf.ops.counted import counted
 from trainers.config.build import build
 from trainers.config.places import PLACES
 from trainers.config.run import Part
@@ -142,19 +143,19 @@ def _require_shape(
         if "num_features" not in takes:
             remedy = "it takes no other; change the shape of its keras.Input"
         raise ValueError(
-            f"the examples have {found[0]} features, the encoder takes "
-            f"{expected[0]}; {remedy}"
+            f"the examples have {counted(found[0], 'feature')}, the encoder "
+            f"takes {expected[0]}; {remedy}"
         )
     if len(expected) == 3 and len(found) == 1:
         raise ValueError(
-            f"the examples are vectors of {found[0]} features, the encoder "
-            "takes images; set --config.encoder.name=features_encoder "
+            f"the examples are vectors of {counted(found[0], 'feature')}, the "
+            "encoder takes images; set --config.encoder.name=features_encoder "
             f"--config.encoder.num_features={found[0]}"
         )
     if len(expected) == 1 and len(found) == 3:
         raise ValueError(
             f"the examples are images of shape {found}, the encoder takes "
-            f"vectors of {expected[0]} features; set "
+            f"vectors of {counted(expected[0], 'feature')}; set "
             "--config.encoder.name=image_encoder, or a network of which the "
             "encoder takes the features, --config.backbone.network=NETWORK"
         )

@@ -60,7 +60,7 @@ def test_one_group_is_left_out():
         ((30, 5), "there is no fold 5; there are 0 to 4"),
         ((30, -1), "there is no fold -1"),
         ((9, 0), "9 classes cannot make 5 folds; .* and 2 classes for each"),
-        ((30, 0, 1), "cannot make 1 folds"),
+        ((30, 0, 1), "cannot make 1 fold;"),
     ],
 )
 def test_impossible_folds(arguments, message):
