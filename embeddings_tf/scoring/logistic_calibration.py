@@ -16,6 +16,8 @@ from embeddings_tf.scoring.separated import are_separated
 KIND = "a logistic calibration of embeddings_tf"
 # The solver does not converge for much smaller priors.
 _SMALLEST_PRIOR = 1e-20
+# Powers of ten in which the solver keeps its digits.
+_DECADES = 6
 
 
 class LogisticCalibration:
@@ -39,6 +41,10 @@ class LogisticCalibration:
     The weights replace the shares of targets and nontargets in the trials by
     `target_prior`. With 0.5, the fit minimises `metrics.cllr`. Choose the prior
     of the application if errors at its threshold matter most.
+
+    A far score on the right side does not change the fit. A far score on the
+    wrong side makes the slope nearly 0: drop such trials, or use
+    `IsotonicCalibration`.
 
     Args:
         target_prior: Frequency of targets at which the fit is best, between
@@ -74,19 +80,11 @@ class LogisticCalibration:
 
     def fit(self, scores: Any, is_target: Any) -> "LogisticCalibration":
         """Fits slope and offset to scores `(n,)` and booleans `(n,)`."""
-        from sklearn.linear_model import LogisticRegression
-
         scores = arrays.numbers("scores", scores, 1, "(n,)")
         scores, is_target = trials_of_both_kinds(
             scores.astype(np.float64), is_target
         )
-        # In a unit of the data, so that the solver converges for every scale.
-        # An outlier would make the standard deviation large, and the penalty
-        # of the slope with it.
-        scaled, exponent = arrays.scaled(scores)
-        low, mean, high = np.quantile(scaled, [0.25, 0.5, 0.75])
-        unit = max(high - low, 1e-4 * np.std(scaled))
-        if np.ptp(scaled) == 0:  # all scores are equal
+        if scores.min() == scores.max():
             self.slope_, self.offset_ = 0.0, 0.0
             return self
         num_targets = int(is_target.sum())
@@ -104,21 +102,7 @@ class LogisticCalibration:
             prior / num_targets,
             (1 - prior) / num_nontargets,
         )
-        # The cost and its gradient shrink with the rarer of the two kinds. The
-        # penalty stays far below the precision of the fit.
-        rarer = min(prior, 1 - prior)
-        regression = LogisticRegression(
-            C=1e12 / rarer, solver="newton-cholesky", tol=1e-8 * rarer
-        )
-        regression.fit(
-            ((scaled - mean) / unit)[:, np.newaxis],
-            is_target,
-            sample_weight=weights * len(scores),
-        )
-        slope = regression.coef_[0, 0] / unit
-        offset = regression.intercept_[0] - slope * mean
-        with np.errstate(over="ignore"):  # refused below
-            slope = float(np.ldexp(slope, -int(exponent)))
+        slope, offset = _best_line(scores, is_target, weights)
         if not np.isfinite(slope):
             raise ValueError(
                 "`scores` must be large enough for a slope that float64 "
@@ -126,7 +110,7 @@ class LogisticCalibration:
                 "size. Rescale them."
             )
         self.slope_ = slope
-        self.offset_ = float(offset - np.log(prior / (1 - prior)))
+        self.offset_ = offset - float(np.log(prior / (1 - prior)))
         return self
 
     def transform(self, scores: Any) -> np.ndarray:
@@ -166,3 +150,76 @@ class LogisticCalibration:
     def _require_fitted(self) -> None:
         value = getattr(self, "slope_", None)
         require_fitted(value, "The calibration", "fit(scores, is_target)")
+
+
+def _best_line(scores, is_target, weights) -> tuple[float, float]:
+    """Slope and offset with the smallest weighted cost.
+
+    Far trials would take the digits of the others. They are left out if the
+    line is right about them: their gradients are 0 in float64, so the line is
+    the best of all trials.
+    """
+    rank = _rank_of_size(scores, is_target)
+    for largest in np.unique(rank):
+        near = rank <= largest
+        kinds = is_target[near]
+        if kinds.all() or not kinds.any() or are_separated(scores[near], kinds):
+            continue  # no line is the best
+        line = _fitted_line(scores[near], kinds, weights[near])
+        if not _gradient_is_left(*line, scores[~near], is_target[~near]):
+            break
+    return line
+
+
+def _rank_of_size(scores, is_target) -> np.ndarray:
+    """Rank of each score by size: 1 for ordinary scores, 2 or more if far.
+
+    Each rank reaches a million times as far as the rank before. Sizes are
+    measured from the middle of the scores that targets and nontargets share.
+    """
+    scaled, _ = arrays.scaled(scores)
+    targets, nontargets = scaled[is_target], scaled[~is_target]
+    is_shared = scaled >= max(targets.min(), nontargets.min())
+    is_shared &= scaled <= min(targets.max(), nontargets.max())
+    middle = np.median(scaled[is_shared])
+    size = np.abs(scaled - middle)
+    unit = np.quantile(size[is_shared], 0.1, method="lower")
+    unit = unit or np.min(size[size > 0])  # many equal scores
+    ratio = np.log10(np.maximum(size, unit)) - np.log10(unit)
+    return np.maximum(np.ceil(ratio / _DECADES), 1)
+
+
+def _gradient_is_left(slope, offset, scores, is_target) -> bool:
+    """Whether the cost of a trial has a gradient above 0 in float64."""
+    from scipy.special import expit
+
+    with np.errstate(over="ignore"):
+        ratios = slope * scores + offset
+    return bool(np.any(expit(np.where(is_target, -ratios, ratios))))
+
+
+def _fitted_line(scores, is_target, weights) -> tuple[float, float]:
+    """Slope and offset by Newton's method."""
+    from sklearn.linear_model import LogisticRegression
+
+    # In a unit of the data, so that the solver converges for every scale. An
+    # outlier would make the standard deviation large, and the penalty of the
+    # slope with it.
+    scaled, exponent = arrays.scaled(scores)
+    low, middle, high = np.quantile(scaled, [0.25, 0.5, 0.75])
+    unit = max(high - low, 1e-4 * np.std(scaled))
+    # The cost and its gradient shrink with the rarer of the two kinds. The
+    # penalty stays far below the precision of the fit.
+    rarer = min(weights[is_target].sum(), weights[~is_target].sum())
+    regression = LogisticRegression(
+        C=1e12 / rarer, solver="newton-cholesky", tol=1e-8 * rarer
+    )
+    regression.fit(
+        ((scaled - middle) / unit)[:, np.newaxis],
+        is_target,
+        sample_weight=weights * len(scores),
+    )
+    slope = regression.coef_[0, 0] / unit
+    offset = regression.intercept_[0] - slope * middle
+    with np.errstate(over="ignore"):  # fit refuses it
+        return float(np.ldexp(slope, -int(exponent))), float(offset)

@@ -183,7 +183,7 @@ def test_refused():
             calibration.fit([1.0, 2.0, 0.0], [1, 0, 1]).transform([np.nan])
 
 
-@pytest.mark.parametrize("outlier", [1e6, 1e8])
+@pytest.mark.parametrize("outlier", [1e6, 1e8, 1e12, 1e14, 1e20, 1e300])
 def test_an_outlier_does_not_change_the_slope(outlier):
     """An easy nontarget that costs nothing anyway."""
     rng = np.random.default_rng(0)
@@ -196,6 +196,59 @@ def test_an_outlier_does_not_change_the_slope(outlier):
     found = LogisticCalibration().fit(scores, is_target)
     assert found.slope_ == pytest.approx(expected.slope_, rel=1e-4)
     assert found.offset_ == pytest.approx(expected.offset_, rel=1e-4)
+
+
+def is_best(found, scores, is_target):
+    """The gradient of the mean cost is 0, by a loop over `scores`."""
+    of_slope, of_offset = 0.0, 0.0
+    for score, target in zip(scores, is_target, strict=True):
+        share = 0.5 / np.sum(is_target == target)
+        rise = special.expit(found.slope_ * score + found.offset_) - target
+        of_slope += share * rise * score
+        of_offset += share * rise
+    return abs(of_slope) < 1e-6 and abs(of_offset) < 1e-6
+
+
+@pytest.mark.parametrize("share", [0.01, 0.4, 0.9])
+@pytest.mark.parametrize("size", [1e7, 1e12, 1e16])
+def test_many_far_scores_on_the_right_side(share, size):
+    """Distances to examples that the encoder has put far away."""
+    rng = np.random.default_rng(0)
+    is_target = np.arange(2000) % 4 == 0
+    scores = rng.normal(size=2000) + 2 * is_target
+    nontargets = np.flatnonzero(~is_target)
+    far = nontargets[: int(share * len(nontargets))]
+    scores[far] = -size * rng.uniform(1, 2, size=len(far))
+    found = LogisticCalibration().fit(scores, is_target)
+    assert is_best(found, scores, is_target)
+    assert 1.5 < found.slope_ < 2.5  # ln N(s; 2, 1) / N(s; 0, 1) = 2 s - 2
+
+
+def test_far_scores_of_several_sizes():
+    """Most scores are nearly equal, and one is an outlier."""
+    rng = np.random.default_rng(0)
+    is_target = np.arange(2000) < 100
+    scores = 1e-12 * rng.normal(size=2000)
+    scores[:100] = rng.normal(0.6, 0.25, size=100)
+    scores[100:160] = rng.normal(0.3, 0.2, size=60)
+    expected = LogisticCalibration().fit(scores, is_target)
+    assert is_best(expected, scores, is_target)
+    scores[0] = 1e14
+    found = LogisticCalibration().fit(scores, is_target)
+    assert is_best(found, scores, is_target)
+    assert found.slope_ == pytest.approx(expected.slope_, rel=0.1)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e15])
+def test_a_far_score_on_the_wrong_side(size):
+    """Only a slope near 0 keeps its cost small."""
+    scores, is_target = trials()
+    scores[np.flatnonzero(is_target)[0]] = -size
+    found = LogisticCalibration().fit(scores, is_target)
+    ratios = found.transform(scores)
+    assert cllr(ratios, is_target) < 1
+    ordinary = np.abs(scores) < 10
+    assert np.ptp(ratios[ordinary]) < 0.5
 
 
 def test_most_scores_are_nearly_equal():
