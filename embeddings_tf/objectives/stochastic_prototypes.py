@@ -17,6 +17,7 @@ from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.numerics import finite
+from embeddings_tf.ops.numerics import finite_or_nan
 from embeddings_tf.ops.numerics import mean_or_zero
 from embeddings_tf.ops.prototypes import require_support
 from embeddings_tf.ops.tensors import real_matrix
@@ -164,6 +165,7 @@ class StochasticPrototypes(EpisodicObjective):
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
         labels, packed = gather_global_batch(labels, local)
+        packed = finite_or_nan(packed)
         episode = split_episode(labels, self.num_support)
         prototypes = self._prototypes(
             episode.supports(packed),

@@ -4,6 +4,8 @@ import math
 
 import tensorflow as tf
 
+from embeddings_tf.ops.numerics import finite_or_nan
+
 # Sums of a few squared distances fit in float32.
 LARGEST_SQUARE = 1e38
 # Relative to the squared norms: about one digit of float32.
@@ -60,14 +62,14 @@ def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     floats of memory for any dimension. The products are float64, of rows
     around the `middle_row` of `b`: points closer than 1e-7 of their distance
     from it lose their digits. `b` may be float64 for the digits of means. The
-    result has the type of `a`.
+    result has the type of `a`. Rows that are not finite give NaN.
     """
 
     @tf.custom_gradient
     def distances(a, b):
-        exact_b = tf.cast(b, tf.float64)
+        exact_b = tf.cast(finite_or_nan(b), tf.float64)
         centre = middle_row(exact_b)
-        exact_a = tf.cast(a, tf.float64) - centre
+        exact_a = tf.cast(finite_or_nan(a), tf.float64) - centre
         exact_b -= centre
         norms_a = tf.reduce_sum(tf.square(exact_a), axis=1, keepdims=True)
         norms_b = tf.reduce_sum(tf.square(exact_b), axis=1, keepdims=True)
@@ -104,12 +106,13 @@ def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
     Takes `batch * batch` floats of memory for any dimension. The inner products
     are float64, because close points would lose their digits in float32. Points
     closer than 1e-7 of their norms have distance exactly 0. The value is
-    clipped at 1e38; the gradient is not clipped.
+    clipped at 1e38; the gradient is not clipped. Rows that are not finite give
+    NaN.
     """
 
     @tf.custom_gradient
     def distances(z):
-        exact = tf.cast(z, tf.float64)
+        exact = tf.cast(finite_or_nan(z), tf.float64)
         products = tf.matmul(exact, exact, transpose_b=True)
         norms = tf.linalg.diag_part(products)
         square = square_of_products(products, norms, norms, z.dtype)

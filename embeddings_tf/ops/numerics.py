@@ -1,4 +1,6 @@
-"""Means and casts that stay finite."""
+"""Means and casts that stay finite, and numbers that are not."""
+
+import math
 
 import tensorflow as tf
 
@@ -17,6 +19,12 @@ def finite(values: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
     """Casts float64 values to a dtype, clipped to its range."""
     limits = float(dtype.min), float(dtype.max)
     return tf.cast(tf.clip_by_value(values, *limits), dtype)
+
+
+def finite_or_nan(values: tf.Tensor) -> tf.Tensor:
+    """Replaces infinite numbers by NaN, which a later clip does not hide."""
+    nan = tf.constant(math.nan, values.dtype)
+    return tf.where(tf.math.is_finite(values), values, nan)
 
 
 def mean_or_zero(values: tf.Tensor) -> tf.Tensor:

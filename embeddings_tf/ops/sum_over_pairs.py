@@ -11,6 +11,7 @@ from embeddings_tf.ops import distances
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.global_batch import own_rows
 from embeddings_tf.ops.global_batch import sum_over_replicas
+from embeddings_tf.ops.numerics import finite_or_nan
 
 # Distances in a block: 8 MB of float64. Smaller blocks are slower.
 BLOCK_SIZE = 2**20
@@ -294,7 +295,7 @@ class _Euclidean:
         return distances.square_root(square) if self.is_root else square
 
     def between(self) -> Callable:
-        exact = tf.cast(self.z, tf.float64)
+        exact = tf.cast(finite_or_nan(self.z), tf.float64)
         norms = tf.reduce_sum(tf.square(exact), axis=1)
 
         def between(rows, columns):
