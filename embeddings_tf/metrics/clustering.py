@@ -1,6 +1,7 @@
 """Clusters of embeddings, compared with classes."""
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,11 @@ from embeddings_tf.ops.arguments import random_seed
 
 # Number of scores of embeddings and centroids in memory at once.
 _SCORES_BLOCK = 2**22
+# Beside an embedding so many times as large as the median, float32 loses the
+# digits of the others.
+_FAR = 1e3
+# Share of rows that k-means may assign to a centroid that is not the nearest.
+_MOST_WRONG = 0.01
 
 
 def normalized_mutual_information(labels: Any, clusters: Any) -> float:
@@ -92,6 +98,10 @@ def k_means_centroids(
     papers take as many clusters as classes. The implementation is
     scikit-learn's, with k-means++ and the best of `num_starts` starts.
 
+    An embedding far from all others takes their digits. If it is 1e3 times as
+    large as the median, the sums are float64. From about 1e10 times on, float64
+    has too few digits, and the embeddings are refused.
+
     Args:
         embeddings: `(n, dim)`.
         num_clusters: Number of clusters, at most n.
@@ -104,7 +114,8 @@ def k_means_centroids(
 
     Raises:
         ValueError: If arrays are empty, not finite or of the wrong rank, or
-            there are fewer distinct embeddings than clusters.
+            there are fewer distinct embeddings than clusters. If an embedding
+            is so large that float64 loses the clusters of the others.
 
     Reference:
 
@@ -129,12 +140,46 @@ def k_means_centroids(
             f"embeddings; received {num_clusters}; ask for fewer clusters."
         )
     scaled, exponent = arrays.scaled(embeddings)
-    found = KMeans(
+    k_means = KMeans(
         num_clusters,
         n_init=positive_integer("num_starts", num_starts),
         random_state=seed,
-    ).fit(scaled.astype(embeddings.dtype))
-    return np.ldexp(found.cluster_centers_, exponent)
+    )
+    sizes = np.max(np.abs(embeddings), axis=1)
+    largest = float(np.max(sizes))
+    usual = float(np.median(sizes[sizes > 0])) if largest else 0.0
+    if largest <= _FAR * usual:
+        k_means.fit(scaled.astype(embeddings.dtype))
+    elif _loses_clusters(k_means, scaled):
+        raise ValueError(
+            "`embeddings` must be of one scale; received one of size "
+            f"{largest:.3g}, {largest / usual:.3g} times the median size, "
+            f"beside which float64 has no digits for {num_clusters} clusters. "
+            "Drop this row, or normalise the embeddings."
+        )
+    centroids = np.ldexp(k_means.cluster_centers_, exponent)
+    return centroids.astype(embeddings.dtype)
+
+
+def _loses_clusters(k_means, rows: np.ndarray) -> bool:
+    """Fits k-means; returns whether the rows have too few digits for it.
+
+    scikit-learn subtracts the mean and expands squares. Without digits, its
+    clusters coincide, or rows are not in the cluster of the nearest centroid.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # they coincide
+        labels = k_means.fit(rows).labels_
+    centroids = k_means.cluster_centers_
+    if len(np.unique(labels)) < len(centroids):
+        return True
+    of_labels, of_nearest = (
+        np.sum((rows - centroids[chosen]) ** 2, axis=1)
+        for chosen in (labels, _nearest(rows, centroids))
+    )
+    return bool(np.mean(of_labels > 1.01 * of_nearest) > _MOST_WRONG)
 
 
 def class_means(embeddings: Any, labels: Any) -> np.ndarray:

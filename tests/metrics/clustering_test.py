@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -114,6 +115,14 @@ def blobs(num_classes=5, dim=3, seed=0):
     return x.astype("float32"), labels
 
 
+def three_classes_and_one_row(size):
+    """Classes 12 standard deviations apart, and one row of this size."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2, 3], [50, 50, 50, 1])
+    means = np.array([[0, 0], [6, 0], [0, 6], [size, 0]])
+    return means[labels] + 0.5 * rng.normal(size=(151, 2)), labels
+
+
 def test_k_means_finds_classes_far_apart():
     x, labels = blobs()
     centroids = k_means_centroids(x, 5)
@@ -216,6 +225,35 @@ class TestHostileEmbeddings:
         np.testing.assert_array_equal(
             assign_clusters(points, centroids), np.argmin(apart, axis=1)
         )
+
+    @pytest.mark.parametrize("size", [1e3, 1e6, 1e7, 1e9, 1e10])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_k_means_beside_a_far_row(self, size, dtype):
+        """The far row is a cluster of its own."""
+        x, labels = three_classes_and_one_row(size)
+        centroids = k_means_centroids(x.astype(dtype), 4)
+        assert centroids.dtype == dtype
+        clusters = assign_clusters(x.astype(dtype), centroids)
+        assert normalized_mutual_information(labels, clusters) == 1.0
+
+    @pytest.mark.parametrize("size", [1e11, 1e12, 1e13, 1e15, 1e30])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_k_means_without_digits_is_refused(self, size, dtype):
+        x, _ = three_classes_and_one_row(size)
+        usual = np.median(np.max(np.abs(x), axis=1))
+        times = f"size {size:.3g}, {size / usual:.3g} times the median size"
+        with pytest.raises(ValueError, match=re.escape(times)):
+            k_means_centroids(x.astype(dtype), 4)
+
+    def test_k_means_beside_equal_rows(self):
+        """Most rows are 0, so their median size is no measure of the others."""
+        x = np.concatenate([np.zeros((9, 2)), [[1, 0], [0, 1], [0, 1.5]]])
+        np.testing.assert_allclose(
+            np.sort(k_means_centroids(x, 3), axis=0),
+            [[0, 0], [0, 0], [1, 1.25]],
+            atol=1e-12,
+        )
+        assert k_means_centroids(np.zeros((3, 2)), 1).tolist() == [[0, 0]]
 
     @pytest.mark.parametrize("exponent", [-1000, 1000])
     def test_any_scale(self, exponent):
