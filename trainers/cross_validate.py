@@ -130,7 +130,7 @@ def _require_folds(recipe: str, whole, overrides: list[str]) -> None:
             "cross-validation runs on one machine: "
             "--config.strategy=mirrored uses all its GPUs; with several "
             "machines, give each its own --folds and --workdir, copy the "
-            "fold_* into one, and start the command there again"
+            "fold_* into one of these, and start the command there again"
         )
     chosen_fold = ("folds.fold=", "data.folds.fold=")
     if any(override.startswith(chosen_fold) for override in overrides):
@@ -215,8 +215,13 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
     if not file.exists() and not is_started(path):
         write_json(file, {"data_fingerprint": found})
     cure = "start again in another --workdir"
-    recorded = read_json(file, cure) if file.exists() else {}
-    expected = recorded.get("data_fingerprint")
+    if not file.exists():
+        raise ValueError(
+            f"{path} has trained folds, and no folds.json, which records their "
+            "data; copy it from the workdir where they were trained, or "
+            f"{cure}"
+        )
+    expected = read_json(file, cure).get("data_fingerprint")
     if found != expected:
         raise ValueError(
             f"{whole.data.dataset} has other examples than when the folds in "

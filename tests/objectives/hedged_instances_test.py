@@ -392,7 +392,7 @@ class TestClasses:
         ]
 
     def test_class_without_support(self):
-        with pytest.raises(ValueError, match="1 of 4 classes have none"):
+        with pytest.raises(ValueError, match="1 of 4 classes has none"):
             HedgedInstances().log_prob(
                 self.query, self.support, self.class_ids, 4
             )

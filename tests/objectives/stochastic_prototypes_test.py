@@ -893,7 +893,7 @@ def test_odd_width():
 
 def test_class_without_support():
     packed = random_packed(3)
-    with pytest.raises(ValueError, match="1 of 3 classes have none"):
+    with pytest.raises(ValueError, match="1 of 3 classes has none"):
         StochasticPrototypes(1).prototypes(packed, [0, 2, 2], 3)
     with pytest.raises(tf.errors.InvalidArgumentError, match="one support"):
         tf.function(StochasticPrototypes(1).prototypes)(packed, [0, 2, 2], 3)

@@ -6,7 +6,7 @@ from scipy import special
 from embeddings_tf.ops import prototypes
 
 BAD_LABELS = [
-    ([0, 2, 2], 3, "1 of 3 classes have none, the first is 1"),
+    ([0, 2, 2], 3, "1 of 3 classes has none, the first is 1"),
     ([1, 1], 4, "3 of 4 classes have none, the first is 0"),
     ([0, 1, 2, 3], 3, r"must lie in \[0, 3\) .*received 0 to 3"),
     ([0, 1, -1], 2, r"must lie in \[0, 2\) .*received -1 to 1"),

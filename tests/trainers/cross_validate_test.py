@@ -140,7 +140,7 @@ def test_folds_of_other_data_are_refused(tmp_path, capsys, monkeypatch):
     (tmp_path / "cv" / "fold_1" / "checkpoints").mkdir(parents=True)
     (tmp_path / "cv" / "fold_1" / "checkpoints" / "best.keras").touch()
     assert command(cross_validate, *words, 2) == 1
-    assert "not None), so the folds would not" in capsys.readouterr().err
+    assert "has trained folds, and no folds.json" in capsys.readouterr().err
 
 
 RECIPE_FILE = """

@@ -61,9 +61,18 @@ def run_from_config(config: Mapping) -> Run:
         if name not in _TOP:
             raise unknown_field(name, _TOP)
     run = _read({"evaluation": {"name": "retrieval"}, **values})
-    if run.evaluation.name == "few_shot" and run.data.has_digits:
-        # Its name in older files.
-        run = apply_override(run, "evaluation.name=n_digit_few_shot")
+    return with_evaluation_of_data(run)
+
+
+def with_evaluation_of_data(run: Run) -> Run:
+    """Returns the run with the few-shot evaluation that fits its data.
+
+    Images of n-digit numbers have one of their own, which knows the digits.
+    """
+    kinds = {False: "few_shot", True: "n_digit_few_shot"}
+    name = kinds[run.data.has_digits]
+    if run.evaluation.name in kinds.values() and run.evaluation.name != name:
+        return apply_override(run, f"evaluation.name={name}")
     return run
 
 

@@ -138,9 +138,10 @@ def _require_same_text(path: pathlib.Path, text: str) -> None:
         raise ValueError(
             f"{path} is another recipe than this command writes: it was "
             "edited, or the data, the goal, a --config field or this library "
-            "changed. Train "
-            f"it with --config {shlex.quote(str(path))} and another --workdir, "
-            "or choose another --workdir for this command"
+            "changed. To go on with this recipe, train with --config "
+            f"{shlex.quote(str(path))} --workdir "
+            f"{shlex.quote(str(path.parent))}; or choose another --workdir for "
+            "this command"
         )
 
 
