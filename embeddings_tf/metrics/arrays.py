@@ -258,9 +258,12 @@ def generator(seed: Any) -> np.random.Generator:
 def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     array = arguments.array(name, value)
     if array.ndim != ndim or not array.size:
+        received, cure = f"shape {array.shape}", "Reshape or select it."
+        if array.dtype == object and not array.ndim:  # such as a dictionary
+            received, cure = type(value).__name__, "Pass an array."
         raise ValueError(
             f"`{name}` must have shape {shape} and not be empty; received "
-            f"shape {array.shape}. Reshape or select it."
+            f"{received}. {cure}"
         )
     return array
 

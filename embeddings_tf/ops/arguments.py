@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 # No dimension, number of rows or number of samples may be larger.
 LARGEST = 2**31 - 1
@@ -149,7 +150,26 @@ def result(name: str, value) -> np.ndarray:
     return _array(f"The result of `{name}`", value)
 
 
+def refuse_not_dense(expected: str, value) -> None:
+    """Raises ValueError for a sparse or ragged value.
+
+    NumPy would make one object of it.
+    """
+    if isinstance(value, tf.RaggedTensor):
+        cure = "x.to_tensor()"
+    elif isinstance(value, tf.SparseTensor):
+        cure = "tf.sparse.to_dense(x)"
+    elif hasattr(value, "toarray"):  # of SciPy
+        cure = "x.toarray()"
+    else:
+        return
+    raise ValueError(
+        f"{expected}; received a {type(value).__name__}. Convert it: {cure}."
+    )
+
+
 def _array(what: str, value) -> np.ndarray:
+    refuse_not_dense(f"{what} must be an array", value)
     if np.ma.is_masked(value):
         raise ValueError(
             f"{what} must have no masked entries; received "

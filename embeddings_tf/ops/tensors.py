@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import refuse_not_dense
 
 ROW_BY_ROW = "Pairs are compared row by row"
 
@@ -116,10 +117,7 @@ def as_tensor(name: str, values, expected: str, cure: str) -> tf.Tensor:
         return tf.stack(values)
     if isinstance(values, (tf.Tensor, tf.Variable, keras.Variable)):
         return tf.convert_to_tensor(values)
-    if isinstance(values, (tf.RaggedTensor, tf.SparseTensor)):
-        raise ValueError(
-            f"{expected}; received a {type(values).__name__}. {cure}"
-        )
+    refuse_not_dense(expected, values)
     found = array(name.strip("`"), values)
     # TensorFlow has neither Python objects nor long doubles.
     is_known = found.dtype.kind in "biufcSU" or found.dtype.name == "bfloat16"

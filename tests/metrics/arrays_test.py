@@ -1,5 +1,6 @@
 """The arrays that all metrics accept and refuse."""
 
+import re
 from functools import partial
 
 import keras
@@ -8,7 +9,9 @@ import numpy as np
 import pandas
 import pytest
 import tensorflow as tf
+from scipy import sparse
 
+from embeddings_tf import losses
 from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.metrics import arrays
@@ -164,6 +167,36 @@ def test_non_numeric_arrays_are_refused(value):
     for check in (arrays.numbers, arrays.booleans, arrays.integers):
         with pytest.raises(ValueError, match="`x` must"):
             check("x", value, 1, "(n,)")
+
+
+NOT_DENSE = [
+    (sparse.csr_matrix(np.eye(3)), "csr_matrix", "x.toarray()"),
+    (sparse.coo_array(np.eye(3)), "coo_array", "x.toarray()"),
+    (tf.sparse.eye(3), "SparseTensor", "tf.sparse.to_dense(x)"),
+    (tf.ragged.constant([[1.0, 2.0], [3.0]]), "RaggedTensor", "x.to_tensor()"),
+]
+
+
+@pytest.mark.parametrize(("value", "kind", "cure"), NOT_DENSE)
+def test_sparse_and_ragged_values_are_named(value, kind, cure):
+    received = re.escape(f"; received a {kind}. Convert it: {cure}.")
+    for ask in (
+        lambda: metrics.recall_at_k(value, [0, 0, 1]),
+        lambda: metrics.recall_at_k(np.eye(3), value),
+        lambda: metrics.normalized_mutual_information(value, [0, 0, 1]),
+        lambda: metrics.cllr([1.0, 2.0, 3.0], value),
+        lambda: losses.TripletLoss()([0, 0, 1], value),
+        lambda: losses.TripletLoss()(value, np.eye(3)),
+    ):
+        with pytest.raises(ValueError, match=received):
+            ask()
+
+
+@pytest.mark.parametrize("value", [None, {"a": 1}, {1, 2}, object()])
+def test_objects_that_are_no_array_are_named(value):
+    received = f"received {type(value).__name__}. Pass an array."
+    with pytest.raises(ValueError, match=received):
+        metrics.recall_at_k(value, [0, 0, 1])
 
 
 def test_masked_entries():
