@@ -14,8 +14,8 @@ from embeddings_tf.ops.arguments import random_seed
 
 # Number of scores of embeddings and centroids in memory at once.
 _SCORES_BLOCK = 2**22
-# Beside an embedding so many times as large as the median, float32 loses the
-# digits of the others.
+# Beside an embedding so many times as large as the median, float32 loses digits
+# of ordinary embeddings.
 _FAR = 1e3
 # Share of rows that k-means may assign to a centroid that is not the nearest.
 _MOST_WRONG = 0.01
@@ -98,9 +98,9 @@ def k_means_centroids(
     papers take as many clusters as classes. The implementation is
     scikit-learn's, with k-means++ and the best of `num_starts` starts.
 
-    An embedding far from all others takes their digits. If it is 1e3 times as
-    large as the median, the sums are float64. From about 1e10 times on, float64
-    has too few digits, and the embeddings are refused.
+    An embedding that is far from the rest costs the rest their digits. Beyond
+    1e3 times the median size, the sums are float64. Beyond about 1e10 times,
+    float64 has too few digits, and the embeddings are refused.
 
     Args:
         embeddings: `(n, dim)`.
@@ -115,7 +115,7 @@ def k_means_centroids(
     Raises:
         ValueError: If arrays are empty, not finite or of the wrong rank, or
             there are fewer distinct embeddings than clusters. If an embedding
-            is so large that float64 loses the clusters of the others.
+            is so large that float64 loses the other clusters.
 
     Reference:
 

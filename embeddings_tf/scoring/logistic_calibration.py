@@ -155,9 +155,9 @@ class LogisticCalibration:
 def _best_line(scores, is_target, weights) -> tuple[float, float]:
     """Slope and offset with the smallest weighted cost.
 
-    Far trials would take the digits of the others. They are left out if the
-    line is right about them: their gradients are 0 in float64, so the line is
-    the best of all trials.
+    Beside far trials, ordinary trials would lose their digits. Far trials are
+    left out if the line is right about them: their gradients are 0 in float64,
+    so the line is the best for all trials.
     """
     rank = _rank_of_size(scores, is_target)
     for largest in np.unique(rank):

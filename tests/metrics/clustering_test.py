@@ -246,7 +246,7 @@ class TestHostileEmbeddings:
             k_means_centroids(x.astype(dtype), 4)
 
     def test_k_means_beside_equal_rows(self):
-        """Most rows are 0, so their median size is no measure of the others."""
+        """Most rows are 0, so the median size of all rows is 0."""
         x = np.concatenate([np.zeros((9, 2)), [[1, 0], [0, 1], [0, 1.5]]])
         np.testing.assert_allclose(
             np.sort(k_means_centroids(x, 3), axis=0),
