@@ -797,6 +797,15 @@ class TestVersions:
         assert (tmp_path / "3" / "saved_model.pb").read_text() == "old"
         assert os.listdir(tmp_path) == ["3"]
 
+    @pytest.mark.parametrize("place", ["3", "3/variables"])
+    def test_contains_no_other_model(self, quick, place, tmp_path):
+        (tmp_path / "3").mkdir()
+        (tmp_path / "3" / "saved_model.pb").write_text("old")
+        message = "in the version .*3. Pass .* or a folder outside it"
+        with pytest.raises(ValueError, match=message):
+            export_saved_model(tiny_model(), tmp_path / place)
+        assert os.listdir(tmp_path / "3") == ["saved_model.pb"]
+
     def test_is_not_overwritten_where_two_export_at_once(
         self, quick, monkeypatch, tmp_path
     ):
