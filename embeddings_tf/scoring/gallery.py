@@ -144,6 +144,11 @@ class Gallery:
 
     @state.setter
     def state(self, state: GalleryState) -> None:
+        if not isinstance(state, GalleryState):
+            raise ValueError(
+                "`state` must be a GalleryState, the `state` of a gallery; "
+                f"received {state!r}. A new gallery has an empty one."
+            )
         if state.examples is not None:
             self._classifier = self._fitted_classifier(state.examples)
         self._state = state

@@ -345,6 +345,13 @@ class TestState:
         with pytest.raises(AttributeError):
             gallery.threshold_ = 0.0
 
+    @pytest.mark.parametrize("state", [None, {}, "examples"])
+    def test_another_object_is_refused(self, gallery, state):
+        before = gallery.state
+        with pytest.raises(ValueError, match="must be a GalleryState, "):
+            gallery.state = state
+        assert gallery.state is before
+
     def test_no_threshold(self, identity, gallery):
         gallery.remove_threshold()
         assert gallery.state.threshold is None
