@@ -8,6 +8,7 @@ import shlex
 import sys
 
 from trainers import command_line
+from trainers.checked_arguments import checked_arguments
 from trainers.terminal import command_names
 
 ENDINGS = (".npz", ".parquet")
@@ -38,8 +39,13 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
+@checked_arguments()
 def embed_data(
-    workdir: str, inputs: list[str], split: str, output: str, projector: str
+    workdir: str,
+    inputs: list[str],
+    split: str,
+    output: str,
+    projector: str | None,
 ) -> None:
     """Embeds inputs and writes embeddings, labels and paths."""
     from trainers.trained.answers_file import require_not_read

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from trainers import command_line
+from trainers.checked_arguments import checked_arguments
 from trainers.terminal import command_names
 from trainers.trained.recalibration import Recalibration
 
@@ -113,6 +114,7 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
+@checked_arguments(score=SCORES)
 def enroll(
     gallery: str,
     inputs: Sequence[str] = (),

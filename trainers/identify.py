@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from trainers import command_line
+from trainers.checked_arguments import checked_arguments
 from trainers.terminal import command_names
 from trainers.trained.answers_file import MOST_LINES
 from trainers.trained.answers_file import add_answers
@@ -37,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
+@checked_arguments()
 def identify(
     gallery: str,
     inputs: Sequence[str] = (),

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 
 from trainers import command_line
+from trainers.checked_arguments import checked_arguments
 from trainers.config import load_recipe
 from trainers.config.load import load_function
 from trainers.config.load import recipe_name
@@ -37,6 +38,7 @@ from tuning.search_report import save_trials_picture
 from tuning.search_report import say_what_is_next
 
 SPACES = pathlib.Path(__file__).parent / "spaces"
+DIRECTIONS = ("min", "max")
 # Time that a worker waits for its chief to start.
 WAIT_SECONDS = 3600
 # What must be equal when a search continues, besides the recipe.
@@ -85,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--direction",
-        choices=("min", "max"),
+        choices=DIRECTIONS,
         help="(default: min for losses, max for accuracies and their kind)",
     )
     result.add_argument(
@@ -106,6 +108,7 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
+@checked_arguments(direction=DIRECTIONS)
 def search(
     recipe: str,
     workdir: str,

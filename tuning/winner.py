@@ -20,6 +20,7 @@ import sys
 from collections.abc import Sequence
 
 from trainers import command_line
+from trainers.checked_arguments import checked_arguments
 from trainers.config import load_recipe
 from trainers.config.load import load_function
 from trainers.config.load import read_run
@@ -211,6 +212,7 @@ def _of_length(
     return found
 
 
+@checked_arguments()
 def train_winner(
     search: str,
     num_batches: int,

@@ -1,5 +1,6 @@
 import csv
 import json
+import pathlib
 import shutil
 
 import numpy as np
@@ -93,6 +94,15 @@ def test_answers_in_python(gallery, colours, tmp_path):
     (photo, *_), (expected, *_) = found["path"], found["answer"]
     (answer,) = identify.identify(str(gallery), [photo])["answer"]
     assert answer == expected
+    of_paths = identify.identify(
+        gallery,
+        [pathlib.Path(photo)],
+        colours / "run",
+        output=tmp_path / "b.csv",
+        figure=tmp_path / "b.png",
+    )
+    assert of_paths["answer"] == expected
+    assert of_paths["path"] == photo
 
 
 @pytest.mark.parametrize(
