@@ -328,21 +328,27 @@ def _run_vaes(found: dict) -> str:
 def _left_of_vaes(found: dict) -> str:
     """What is left to run."""
     every = set(_every_fold(found))
-    left = [
-        f"{where} {named_folds(missing)}"
-        for data, where in SETS.items()
-        if (missing := every - _folds_of_vaes(found, data))
-    ]
+    left = []
+    for data, where in SETS.items():
+        by_folds: dict = {}
+        for vae, shown in VAES.items():
+            missing = frozenset(every - _folds_of_vae(found, vae, data))
+            by_folds.setdefault(missing, []).append(shown)
+        left += [
+            f"{where} {named_folds(missing)}"
+            + f" ({', '.join(betas)})" * (len(betas) < len(VAES))
+            for missing, betas in by_folds.items()
+            if missing
+        ]
     return ", ".join(left) + ": 20 minutes a fold for each beta" * bool(left)
 
 
 def _folds_of_vaes(found: dict, data: str) -> set[str]:
-    return {
-        fold
-        for vae in VAES
-        if (f"sprites_{vae}", data) in found
-        for fold in found[f"sprites_{vae}", data]["folds"]
-    }
+    return set().union(*(_folds_of_vae(found, vae, data) for vae in VAES))
+
+
+def _folds_of_vae(found: dict, vae: str, data: str) -> set[str]:
+    return set(found.get((f"sprites_{vae}", data), {"folds": ()})["folds"])
 
 
 def _every_fold(found: dict) -> list[str]:
