@@ -55,9 +55,10 @@ def _checked(name: str, value, kind):
 
 
 def _list(name: str, value, kind) -> list:
-    is_path = isinstance(value, str | os.PathLike)
-    if is_path or not isinstance(value, Iterable):
-        one = os.fspath(value) if is_path else value
+    is_path = isinstance(value, str | bytes | os.PathLike)
+    is_one = is_path or getattr(value, "ndim", 1) == 0
+    if is_one or not isinstance(value, Iterable):
+        one = os.fsdecode(value) if is_path else value
         right = [] if value is None else [one]
         raise ValueError(
             f"{name} must be a list; received {one!r}; write {right!r}"
@@ -93,7 +94,7 @@ def _number(name: str, value):
 
 
 def _truth(name: str, value) -> bool:
-    if value not in (0, 1):
+    if getattr(value, "ndim", 0) or value not in (0, 1):
         raise ValueError(f"{name} must be True or False; received {value!r}")
     return bool(value)
 

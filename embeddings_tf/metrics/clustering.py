@@ -98,9 +98,10 @@ def k_means_centroids(
     papers take as many clusters as classes. The implementation is
     scikit-learn's, with k-means++ and the best of `num_starts` starts.
 
-    An embedding that is far from the rest costs the rest their digits. Beyond
-    1e3 times the median size, the sums are float64. Beyond about 1e10 times,
-    float64 has too few digits, and the embeddings are refused.
+    An embedding that is far from the rest costs the rest their digits. The fit
+    has the precision of the embeddings, and float64 if that loses clusters. If
+    float64 does, as beyond about 1e10 times the median size, the embeddings
+    are refused.
 
     Args:
         embeddings: `(n, dim)`.
@@ -145,34 +146,39 @@ def k_means_centroids(
         n_init=positive_integer("num_starts", num_starts),
         random_state=seed,
     )
-    sizes = np.max(np.abs(embeddings), axis=1)
-    largest = float(np.max(sizes))
-    usual = float(np.median(sizes[sizes > 0])) if largest else 0.0
-    if largest <= _FAR * usual:
-        k_means.fit(scaled.astype(embeddings.dtype))
-    elif _loses_clusters(k_means, scaled):
-        raise ValueError(
-            "`embeddings` must be of one scale; received one of size "
-            f"{largest:.3g}, {largest / usual:.3g} times the median size, "
-            f"beside which float64 has no digits for {num_clusters} clusters. "
-            "Drop this row, or normalise the embeddings."
-        )
-    centroids = np.ldexp(k_means.cluster_centers_, exponent)
-    return centroids.astype(embeddings.dtype)
+    # In the given precision, and in float64 if that loses clusters.
+    for rows in (scaled.astype(embeddings.dtype), scaled):
+        centroids, notes = _fitted_centroids(k_means, rows, scaled)
+        if not _loses_clusters(k_means.labels_, scaled, centroids):
+            break
+    else:
+        _require_one_scale(embeddings, num_clusters)
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
+    return np.ldexp(centroids, exponent).astype(embeddings.dtype)
 
 
-def _loses_clusters(k_means, rows: np.ndarray) -> bool:
-    """Fits k-means; returns whether the rows have too few digits for it.
+def _fitted_centroids(k_means, rows, exact) -> tuple[np.ndarray, list]:
+    """Means in float64 of the clusters that k-means finds, and its warnings.
 
-    scikit-learn subtracts the mean and expands squares. Without digits, its
-    clusters coincide, or rows are not in the cluster of the nearest centroid.
+    scikit-learn subtracts the mean of all rows, so its own centroids lose their
+    digits beside a far row.
     """
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # they coincide
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         labels = k_means.fit(rows).labels_
-    centroids = k_means.cluster_centers_
+    centroids = k_means.cluster_centers_.astype(np.float64)
+    for cluster in np.unique(labels):
+        centroids[cluster] = exact[labels == cluster].mean(axis=0)
+    return centroids, [note.message for note in caught]
+
+
+def _loses_clusters(labels, rows, centroids) -> bool:
+    """Whether the precision of a fit had too few digits for its clusters.
+
+    Its clusters then coincide, or rows are not in the cluster of the nearest
+    centroid.
+    """
     if len(np.unique(labels)) < len(centroids):
         return True
     of_labels, of_nearest = (
@@ -180,6 +186,20 @@ def _loses_clusters(k_means, rows: np.ndarray) -> bool:
         for chosen in (labels, _nearest(rows, centroids))
     )
     return bool(np.mean(of_labels > 1.01 * of_nearest) > _MOST_WRONG)
+
+
+def _require_one_scale(embeddings, num_clusters: int) -> None:
+    """Raises ValueError if an embedding is far beyond the median size."""
+    sizes = np.max(np.abs(embeddings), axis=1)
+    largest = float(np.max(sizes))
+    usual = float(np.median(sizes[sizes > 0]))
+    if largest > _FAR * usual:
+        raise ValueError(
+            "`embeddings` must be of one scale; received one of size "
+            f"{largest:.3g}, {largest / usual:.3g} times the median size, "
+            f"beside which float64 has no digits for {num_clusters} clusters. "
+            "Drop this row, or normalise the embeddings."
+        )
 
 
 def class_means(embeddings: Any, labels: Any) -> np.ndarray:

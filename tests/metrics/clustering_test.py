@@ -245,6 +245,27 @@ class TestHostileEmbeddings:
         with pytest.raises(ValueError, match=re.escape(times)):
             k_means_centroids(x.astype(dtype), 4)
 
+    @pytest.mark.parametrize("size", [1e14, 1e18, 1e30])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_a_centroid_is_the_mean_of_its_rows(self, size, dtype):
+        """scikit-learn's own loses its digits beside a far row."""
+        ordinary = np.random.default_rng(0).normal(size=(100, 2)).astype(dtype)
+        x = np.concatenate([ordinary, np.full((1, 2), size, dtype)])
+        centroids = k_means_centroids(x, 2)
+        near = centroids[np.argmin(np.abs(centroids[:, 0]))]
+        mean = [math.fsum(column) / 100 for column in ordinary.T.tolist()]
+        np.testing.assert_allclose(near, mean, rtol=1e-6)
+
+    @pytest.mark.parametrize("size", [1e3, 1e5, 1e6, 1e7])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_k_means_if_most_rows_are_far(self, size, dtype):
+        rng = np.random.default_rng(0)
+        centers = np.repeat([size, 0, 10], [60, 20, 20])
+        x = (centers + rng.normal(scale=0.1, size=100))[:, np.newaxis]
+        found = np.sort(k_means_centroids(x.astype(dtype), 3), axis=0)
+        expected = [[np.mean(x[60:80])], [np.mean(x[80:])], [np.mean(x[:60])]]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
     def test_k_means_beside_equal_rows(self):
         """Most rows are 0, so the median size of all rows is 0."""
         x = np.concatenate([np.zeros((9, 2)), [[1, 0], [0, 1], [0, 1.5]]])

@@ -1,5 +1,6 @@
 """Checks that the parts of a fold have the classes that a run needs."""
 
+import bisect
 import dataclasses
 import itertools
 
@@ -8,6 +9,7 @@ import numpy as np
 from embeddings_tf.ops.counted import counted
 from trainers.config.evaluation_fields import FewShot
 from trainers.config.evaluation_fields import FewShotValidation
+from trainers.config.evaluation_fields import OutOfDistribution
 from trainers.config.evaluation_fields import VerificationValidation
 from trainers.config.run import Run
 from trainers.data.data import Data
@@ -16,9 +18,11 @@ from trainers.data.splits import parts_of_fold
 
 # Samplers of batches that draw `num_classes` different classes.
 _SAMPLERS = ("class_balanced_batches", "episodes")
-_FIELDS = _OF_BATCHES, _OF_VALIDATION, _OF_EVALUATION = tuple(
-    f"config.{section}.num_classes"
-    for section in ("batches", "validation", "evaluation")
+_FIELDS = _OF_BATCHES, _OF_VALIDATION, _OF_EVALUATION, _OF_MORE_TASKS = (
+    "config.batches.num_classes",
+    "config.validation.num_classes",
+    "config.evaluation.num_classes",
+    "config.evaluation.more_tasks",
 )
 
 
@@ -52,9 +56,12 @@ def _needs(run: Run) -> list[tuple[str, str, int]]:
     """Returns a part of a fold, what needs its classes, and how many."""
     wanted, validation = run.evaluation, run.evaluation.validation
     found = []
-    num_classes = run.batches.arguments.get("num_classes")
-    if run.batches.name in _SAMPLERS and isinstance(num_classes, int):
-        found.append((run.data.split, _OF_BATCHES, num_classes))
+    batches = run.batches.arguments
+    num_classes = batches.get("num_classes")
+    # With `allow_fewer`, batches have the classes that there are.
+    if isinstance(num_classes, int) and not batches.get("allow_fewer"):
+        if run.batches.name in _SAMPLERS:
+            found.append((run.data.split, _OF_BATCHES, num_classes))
     if isinstance(validation, FewShotValidation):
         found.append((validation.split, _OF_VALIDATION, validation.num_classes))
     elif isinstance(validation, VerificationValidation):
@@ -65,6 +72,13 @@ def _needs(run: Run) -> list[tuple[str, str, int]]:
             wanted.splits, wanted.num_classes, strict=False
         ):
             found.append((split, _OF_EVALUATION, least))
+        for split, (least, _) in itertools.product(
+            wanted.splits, wanted.more_tasks
+        ):
+            found.append((split, _OF_MORE_TASKS, least))
+    elif isinstance(wanted, OutOfDistribution):
+        for split in wanted.splits:  # one class is unknown
+            found.append((split, _OF_EVALUATION, wanted.num_classes + 1))
     # The others are splits of the data set.
     divided = parts_of_fold(3 * run.data.folds.num_folds, run.data.folds)
     return [need for need in found if need[0] in divided]
@@ -84,4 +98,8 @@ def _least_classes(run: Run, needs: list[tuple[str, str, int]]) -> int:
             for part, _, least in needs
         )
 
-    return next(filter(is_enough, itertools.count(max(3, 2 * len(every)))))
+    least = most = max(3, 2 * len(every))
+    while not is_enough(most):
+        least, most = most + 1, 2 * most
+    # No part shrinks when classes are added.
+    return least + bisect.bisect_left(range(least, most), True, key=is_enough)

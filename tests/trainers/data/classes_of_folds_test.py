@@ -167,3 +167,46 @@ def test_other_runs_are_not_checked_here(tmp_path):
     for folds in ({}, {**config["folds"], "group": {"feature": "name"}}):
         run = run_from_config(config | {"folds": folds})
         require_classes_of_fold(run, Data(run))
+
+
+def test_batches_that_allow_fewer_classes_need_no_number(tmp_path):
+    config = config_of(tmp_path / "x.npz", 12, 3, TWO | {"train": 12})
+    run = run_from_config(config)
+    with pytest.raises(ValueError, match="config.batches.num_classes needs 12"):
+        require_classes_of_fold(run, Data(run))
+    config["batches"]["allow_fewer"] = True
+    run = run_from_config(config)
+    require_classes_of_fold(run, Data(run))
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "message"),
+    [
+        (
+            {"more_tasks": ((20, 1),)},
+            "its test part has 4 classes, and config.evaluation.more_tasks "
+            "needs 20. ",
+        ),
+        # One class more is unknown.
+        (
+            {"name": "out_of_distribution", "num_classes": 4},
+            "its test part has 4 classes, and config.evaluation.num_classes "
+            "needs 5. ",
+        ),
+    ],
+)
+def test_other_needs_of_an_evaluation(evaluation, message, tmp_path):
+    config = config_of(tmp_path / "x.npz", 12, 3, TWO)
+    config["evaluation"] |= evaluation
+    run = run_from_config(config)
+    with pytest.raises(ValueError, match=message):
+        require_classes_of_fold(run, Data(run))
+
+
+def test_a_number_with_zeros_too_many_is_refused_at_once(tmp_path):
+    """Of 3 folds, 8 of 15 classes are for the training."""
+    needs = TWO | {"train": 100_000}
+    config = config_of(tmp_path / "x.npz", 12, 3, needs)
+    run = run_from_config(config)
+    with pytest.raises(ValueError, match="at least 187500 classes"):
+        require_classes_of_fold(run, Data(run))
