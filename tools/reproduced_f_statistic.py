@@ -1,4 +1,4 @@
-"""What was reproduced of the papers on the F-statistic loss."""
+"""Rows of the table of claims for the papers on the F-statistic loss."""
 
 import dataclasses
 from collections.abc import Sequence

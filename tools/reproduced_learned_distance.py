@@ -1,4 +1,4 @@
-"""What was reproduced of the figures and tables about the learned distance."""
+"""Rows of the table of claims for the paper on the learned distance."""
 
 import dataclasses
 import statistics

@@ -43,8 +43,8 @@ from tools.verification_results import title_of
 from trainers.measures.standard_error import standard_error
 
 PAGE = ROOT / "docs" / "results" / "verification.md"
-# Measures that some committed runs, and scores that are no likelihood ratio,
-# lack.
+# Measures that some committed runs lack. Scores without the meaning of a
+# likelihood ratio lack them, too.
 MORE = {
     "claimed": "claims: EER, %",
     "cllr": "Cllr",

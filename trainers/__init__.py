@@ -1,9 +1,9 @@
 """Training and evaluation from the command line: a run trains one recipe.
 
 The files of this folder are the commands, with what they share: `fit` trains a
-run, `command_line` parses arguments, and `checked_arguments` checks those of
-calls in Python. A command checks its arguments before it imports TensorFlow,
-which takes seconds, so its functions contain imports.
+run, `command_line` parses arguments, and `checked_arguments` checks the
+arguments of calls in Python. A command checks its arguments before it imports
+TensorFlow, which takes seconds, so its functions contain imports.
 
 The folders are the parts of the commands. Each uses only those below it:
 

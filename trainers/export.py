@@ -198,7 +198,7 @@ def _require_outside_versions(flag: str, folder: pathlib.Path) -> None:
 
 
 def _require_no_run(folder: pathlib.Path) -> None:
-    """Raises ValueError if a folder is a workdir, which is no model."""
+    """Raises ValueError if a folder is the workdir of a run."""
     if (folder / "config.json").is_file():
         raise ValueError(
             f"--directory {folder} is the workdir of a run (it has a "

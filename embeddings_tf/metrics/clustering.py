@@ -14,8 +14,8 @@ from embeddings_tf.ops.arguments import random_seed
 
 # Number of scores of embeddings and centroids in memory at once.
 _SCORES_BLOCK = 2**22
-# Beside an embedding so many times as large as the median, float32 loses digits
-# of ordinary embeddings.
+# An embedding so many times as large as the median is named if k-means loses
+# clusters.
 _FAR = 1e3
 # Share of rows that k-means may assign to a centroid that is not the nearest.
 _MOST_WRONG = 0.01
@@ -147,7 +147,8 @@ def k_means_centroids(
         random_state=seed,
     )
     # In the given precision, and in float64 if that loses clusters.
-    for rows in (scaled.astype(embeddings.dtype), scaled):
+    for dtype in dict.fromkeys((embeddings.dtype, scaled.dtype)):
+        rows = scaled.astype(dtype)
         centroids, notes = _fitted_centroids(k_means, rows, scaled)
         if not _loses_clusters(k_means.labels_, scaled, centroids):
             break

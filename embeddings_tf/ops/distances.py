@@ -26,12 +26,9 @@ def squared_l2(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     value is clipped at a millionth of the largest float, so sums of it are
     finite; the gradient is not clipped. Rows that are not finite give NaN.
     """
+    a, b = finite_or_nan(a), finite_or_nan(b)
     square = tf.math.squared_difference(a[:, None], b[None])
-    square = _bounded(tf.reduce_sum(square, -1))
-    is_finite = tf.reduce_all(tf.math.is_finite(a), -1)[
-        :, None
-    ] & tf.reduce_all(tf.math.is_finite(b), -1)
-    return tf.where(is_finite, square, tf.constant(math.nan, square.dtype))
+    return _bounded(tf.reduce_sum(square, -1))
 
 
 def squared_l2_in_pieces(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:

@@ -149,8 +149,7 @@ class Gallery:
                 "`state` must be a GalleryState, the `state` of a gallery; "
                 f"received {state!r}. A new gallery has an empty one."
             )
-        if state.examples is not None:
-            self._classifier = self._fitted_classifier(state.examples)
+        self._classifier = self._classifier_of(state.examples)
         self._state = state
 
     @property
@@ -356,7 +355,7 @@ class Gallery:
     def _change(self, examples, **calibration) -> "Gallery":
         """Sets the enrolled examples and the calibration; all or nothing."""
         require_free_answer(self.unknown, examples.labels)
-        classifier = self._fitted_classifier(examples)
+        classifier = self._classifier_of(examples)
         state = dataclasses.replace(
             self._state, examples=examples, **calibration
         )
@@ -374,8 +373,11 @@ class Gallery:
         self._classifier, self._state = classifier, state
         return self
 
-    def _fitted_classifier(self, examples) -> FewShotClassifier:
+    def _classifier_of(self, examples) -> FewShotClassifier:
+        """A classifier of examples, without a fit if they are None."""
         classifier = FewShotClassifier(
             self.model, embedded=True, **self.sampling
         )
-        return classifier.fit(examples.embeddings, examples.labels)
+        if examples is not None:
+            classifier.fit(examples.embeddings, examples.labels)
+        return classifier

@@ -224,13 +224,19 @@ def test_many_far_scores_on_the_right_side(share, size):
     assert 1.5 < found.slope_ < 2.5  # ln N(s; 2, 1) / N(s; 0, 1) = 2 s - 2
 
 
-def test_far_scores_of_several_sizes():
-    """Most scores are nearly equal, and one is an outlier."""
+def nearly_equal_scores():
+    """As cosines of sparse embeddings of different classes."""
     rng = np.random.default_rng(0)
     is_target = np.arange(2000) < 100
     scores = 1e-12 * rng.normal(size=2000)
     scores[:100] = rng.normal(0.6, 0.25, size=100)
     scores[100:160] = rng.normal(0.3, 0.2, size=60)
+    return scores, is_target
+
+
+def test_far_scores_of_several_sizes():
+    """Most scores are nearly equal, and one is an outlier."""
+    scores, is_target = nearly_equal_scores()
     expected = LogisticCalibration().fit(scores, is_target)
     assert is_best(expected, scores, is_target)
     scores[0] = 1e14
@@ -252,12 +258,7 @@ def test_a_far_score_on_the_wrong_side(size):
 
 
 def test_most_scores_are_nearly_equal():
-    """As cosines of sparse embeddings of different classes."""
-    rng = np.random.default_rng(0)
-    is_target = np.arange(2000) < 100
-    scores = 1e-12 * rng.normal(size=2000)
-    scores[:100] = rng.normal(0.6, 0.25, size=100)
-    scores[100:160] = rng.normal(0.3, 0.2, size=60)
+    scores, is_target = nearly_equal_scores()
     found = LogisticCalibration().fit(scores, is_target)
     weights = np.where(is_target, 0.5 / 100, 0.5 / 1900)
 

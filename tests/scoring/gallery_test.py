@@ -19,6 +19,7 @@ from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import Gallery
 from embeddings_tf.scoring import Typicality
+from embeddings_tf.scoring.gallery_state import GalleryState
 from tests.broken_headers import break_headers
 
 RNG = np.random.default_rng(0)
@@ -325,6 +326,17 @@ def test_an_answer_beyond_int64_is_refused(identity, unknown):
 
 
 class TestState:
+    def test_an_empty_state_makes_a_new_gallery(self, identity, gallery):
+        gallery.state = GalleryState()
+        with pytest.raises(ValueError, match="not fitted yet: call enroll"):
+            gallery.identify(X)
+        assert gallery.threshold_ is None
+        new = Gallery(identity).enroll(X[ENROLLED], LABELS[ENROLLED])
+        gallery.enroll(X[ENROLLED], LABELS[ENROLLED])
+        np.testing.assert_array_equal(
+            gallery.score_samples(X), new.score_samples(X)
+        )
+
     def test_another_gallery_takes_it(self, identity, gallery):
         """Examples, threshold and calibration, without computing them again."""
         other = Gallery(identity)

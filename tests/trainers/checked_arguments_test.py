@@ -1,4 +1,4 @@
-"""What a command line cannot contain is refused before anything is read."""
+"""Arguments of another type are refused before anything is read."""
 
 import pathlib
 

@@ -281,17 +281,23 @@ def test_other_epochs_stretch_the_decay(tmp_path):
     assert rate["decay_steps"] == 2_400
 
 
-def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
-    called = []
+@pytest.fixture
+def cross_validations(monkeypatch):
+    """The arguments of cross-validations, which are not run."""
+    called: list[tuple] = []
     monkeypatch.setattr(
         winner, "cross_validate", lambda *words, **_: called.append(words)
     )
+    return called
+
+
+def test_the_folds_of_the_winner_are_trained(tmp_path, cross_validations):
     trained = tmp_path / "winner"
     trained.mkdir()
     words = ["--search", search_folder(tmp_path), "--workdir", str(trained)]
     words += ["--batches", "1200", "--folds", "1", "2"]
     assert winner.main([*words, "--config.seed=2"]) == 0
-    ((recipe, workdir, folds, fields),) = called
+    ((recipe, workdir, folds, fields),) = cross_validations
     assert (recipe, workdir, folds) == (RECIPE, str(trained), [1, 2])
     assert {"loss.margin=2.5", "seed=2"} <= set(fields)
     found = json.loads((trained / "results.json").read_text())["search"]
@@ -304,16 +310,12 @@ def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     assert found["monitor"] == "val_recall_at_1"
 
 
-def test_the_winner_is_trained_from_python(tmp_path, monkeypatch):
-    called = []
-    monkeypatch.setattr(
-        winner, "cross_validate", lambda *words, **_: called.append(words)
-    )
+def test_the_winner_is_trained_from_python(tmp_path, cross_validations):
     trained = tmp_path / "winner"
     trained.mkdir()
     folder = search_folder(tmp_path)
     results = winner.train_winner(folder, 1_200, str(trained), [2])
-    ((recipe, workdir, folds, _),) = called
+    ((recipe, workdir, folds, _),) = cross_validations
     assert (recipe, workdir, folds) == (RECIPE, str(trained), [2])
     assert results["search"]["batches"] == 1_200
     assert results == json.loads((trained / "results.json").read_text())

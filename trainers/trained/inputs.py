@@ -43,8 +43,8 @@ class Inputs:
         features: Columns of the features, if they are from a table.
         are_files: Whether the names are paths of files. A file may have the
             name of a row, such as `0`.
-        data: What the inputs are of: the first word of a command, or the data
-            of the run.
+        data: Name of the data: the first word of a command, or the data of the
+            run.
     """
 
     x: object
@@ -114,7 +114,7 @@ def read_inputs(
 def _read_words(
     run: Run, words: Sequence[str], split: str, processed: bool, remedy: str
 ) -> Inputs:
-    """Reads what the words name; the arguments are those of `read_inputs`."""
+    """Reads what the words name, with the arguments of `read_inputs`."""
     paths = [pathlib.Path(os.path.expanduser(word)) for word in words]
     if len(words) > 1:
         return _read_files(run, paths, split)

@@ -1,4 +1,4 @@
-"""What a change of a gallery does to its threshold and check of inputs."""
+"""Calibrates a gallery anew when its classes or its rate change."""
 
 import dataclasses
 from collections.abc import Callable

@@ -38,7 +38,7 @@ def open_workdir(workdir: str, *, create: bool = True):
     made = absent([path / ".lock", path, *path.parents])
     try:
         path.mkdir(parents=True, exist_ok=True)
-        # A `.lock` from before can be opened where nothing else can be written.
+        # An old `.lock` can be opened in a folder that is not writable now.
         try_to_write(path / "results.json")
         lock = open(path / ".lock", "w")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Episodes with unknown queries are those of the committed results."""
+"""Episodes with unknown queries are drawn as for the committed results."""
 
 import types
 
