@@ -77,10 +77,22 @@ def text(result: dict) -> str:
         f"{result['num_neighbors']} nearest for {result['queries']:,} queries "
         f"in {faiss['seconds_to_search']:.2f} seconds, after "
         f"{faiss['seconds_to_fit']:.0f} seconds for its graph; the exact "
-        f"search takes {exact['seconds_to_search']:.2f} seconds "
+        f"search takes {exact['seconds_to_search']:.2f} seconds. With "
+        f"about {break_even(result):,} queries both take as long "
         f"({hardware([result])}, load {result['load']:.1f}, "
         f"`{result['command']}`)."
     )
+
+
+def break_even(result: dict) -> int:
+    """Queries whose exact search takes as long as a graph and its search.
+
+    Rounded to hundreds.
+    """
+    exact, faiss = result["exact"], result["faiss"]
+    saved = exact["seconds_to_search"] - faiss["seconds_to_search"]
+    queries = result["queries"] * faiss["seconds_to_fit"] / saved
+    return 100 * round(queries / 100)
 
 
 def page_text() -> str:

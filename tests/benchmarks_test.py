@@ -101,6 +101,16 @@ def test_the_result_of_an_existing_folder_names_its_data(
     assert '.image_folder --folder photos --record "Photos"`' in between
 
 
+def test_a_graph_pays_after_the_queries_that_its_making_takes():
+    # 5 seconds for the graph; each query saves .004 - .0015 seconds.
+    result = {
+        "queries": 1000,
+        "exact": {"seconds_to_search": 4.0},
+        "faiss": {"seconds_to_search": 1.5, "seconds_to_fit": 5.0},
+    }
+    assert faiss_search.break_even(result) == 5 / 0.0025
+
+
 @pytest.mark.parametrize("module", [faiss_search, frozen_backbone])
 def test_measured_lines_are_generated_from_the_result_files(module):
     between = read_between(module.PAGE, *module.MARKS)

@@ -100,7 +100,7 @@ class Differences:
                 for loss in RIVALS
             }
             if text := listed(cells, 1, 100):
-                parts.append(f"{where}{_fewer_folds(cells)}: {text}")
+                parts.append(f"{where}: {text}")
         return "; ".join(parts)
 
 
@@ -182,12 +182,6 @@ def _disentangling_row(by_hand: Differences, equal: Differences) -> tuple:
 
 
 def _vae_rows(by_hand: Differences, equal: Differences) -> list[tuple]:
-    of_vaes = [
-        equal.of("beta_vae", data, name) or by_hand.of(vae, data, name)
-        for vae in VAES
-        for data in SETS
-        for name in BOTH_MEASURES
-    ]
     of_oracle = [
         by_hand.of(vae, data, name, first=ORACLE)
         for vae in VAES
@@ -203,37 +197,51 @@ def _vae_rows(by_hand: Differences, equal: Differences) -> list[tuple]:
             (least, most, "explicitness"),
         )
     ]
-    shown = _run_vaes(by_hand.results)
-    left = _left_of_vaes(by_hand.results)
     measures = (*SHOWN, ALONE)
     searched = equal.of_measures({"beta_vae": "beta-VAE"}, measures)
     return [
         (
             "Figure 4: modularity and explicitness of beta-VAEs on Sprites, "
             "both below the F-statistic's",
-            of_differences(of_vaes),
-            f"{shown}; the F-statistic minus, "
+            of_differences(cells_of_vaes(by_hand, equal)),
+            "the F-statistic minus, "
             + _beside(by_hand.of_measures(VAES, measures), searched),
-            left,
+            _left(by_hand.results, VAES),
         ),
         (
             "Figure 4: the F-statistic with the class-aware oracle is above "
             "every beta-VAE",
             of_differences(of_oracle),
-            f"{shown}; the class oracle minus, "
+            "the class oracle minus, "
             + by_hand.of_measures(VAES, BOTH_MEASURES, first=ORACLE),
-            left,
+            _left(by_hand.results, {**VAES, ORACLE: "class oracle"}),
         ),
         (
             "Figure 4: as beta rises, modularity rises and explicitness falls",
             of_differences(of_beta),
-            f"{shown}; {VAES[most]} minus, "
+            f"{VAES[most]} minus, "
             + by_hand.of_measures(
                 {least: VAES[least]}, BOTH_MEASURES, first=most
             ),
-            left,
+            _left(by_hand.results, {vae: VAES[vae] for vae in (least, most)}),
         ),
     ]
+
+
+def cells_of_vaes(
+    by_hand: Differences, equal: Differences
+) -> list[PairedDifference | None]:
+    """The F-statistic loss minus each beta-VAE, by data set and measure.
+
+    A search has one beta-VAE, and gives one cell in place of four.
+    """
+    cells = []
+    for data in SETS:
+        for name in BOTH_MEASURES:
+            of_search = equal.of("beta_vae", data, name)
+            each = [by_hand.of(vae, data, name) for vae in VAES]
+            cells += [of_search] if of_search else each
+    return cells
 
 
 def _workshop_rows(by_hand: Differences, equal: Differences) -> list[tuple]:
@@ -262,9 +270,14 @@ def _workshop_rows(by_hand: Differences, equal: Differences) -> list[tuple]:
 
 
 def listed(cells: dict, digits: int, scale: float = 1) -> str:
-    """Returns `name difference` of each difference that is not None."""
+    """Returns `name difference` of each difference that is not None.
+
+    A difference with another number of folds than `USUAL` has it.
+    """
     return ", ".join(
         f"{name} {as_cell(each, digits, scale)}"
+        + f" over {each.count} fold{'s' * (each.count > 1)}"
+        * (each.count != USUAL)
         for name, each in cells.items()
         if each is not None
     )
@@ -285,14 +298,6 @@ def _searches(equal: Differences) -> str:
     """What is left of the searches for disentangling."""
     found = equal.of_measures(BESIDE, (*SHOWN, ALONE))
     return "" if found else "equal searches; "
-
-
-def _fewer_folds(cells: dict) -> str:
-    """` (2 folds)` if some difference has fewer than `USUAL`."""
-    counts = sorted({each.count for each in cells.values() if each is not None})
-    if counts == [USUAL]:
-        return ""
-    return f" ({' to '.join(map(str, counts))} folds)"
 
 
 def _over_num_dims(sweep: dict[int, dict]) -> str:
@@ -316,39 +321,28 @@ def _left_of_sweep(found: dict, sweep: dict[int, dict]) -> str:
     return f"{recipe}: {left}" if left else recipe
 
 
-def _run_vaes(found: dict) -> str:
-    """Names the folds on which beta-VAEs were run."""
-    return ", ".join(
-        f"{where} {named_folds(run)}"
-        for data, where in SETS.items()
-        if (run := _folds_of_vaes(found, data))
-    )
+def _left(found: dict, recipes: dict[str, str]) -> str:
+    """The folds of some recipes that are left to run, by data set.
 
-
-def _left_of_vaes(found: dict) -> str:
-    """What is left to run."""
+    Args:
+        found: Results by recipe and data set.
+        recipes: Names to show, by recipe without `sprites_`.
+    """
     every = set(_every_fold(found))
     left = []
     for data, where in SETS.items():
         by_folds: dict = {}
-        for vae, shown in VAES.items():
-            missing = frozenset(every - _folds_of_vae(found, vae, data))
+        for recipe, shown in recipes.items():
+            results = found.get((f"sprites_{recipe}", data), {"folds": ()})
+            missing = frozenset(every - set(results["folds"]))
             by_folds.setdefault(missing, []).append(shown)
         left += [
             f"{where} {named_folds(missing)}"
-            + f" ({', '.join(betas)})" * (len(betas) < len(VAES))
-            for missing, betas in by_folds.items()
+            + f" ({', '.join(names)})" * (len(names) < len(recipes))
+            for missing, names in by_folds.items()
             if missing
         ]
-    return ", ".join(left) + ": 20 minutes a fold for each beta" * bool(left)
-
-
-def _folds_of_vaes(found: dict, data: str) -> set[str]:
-    return set().union(*(_folds_of_vae(found, vae, data) for vae in VAES))
-
-
-def _folds_of_vae(found: dict, vae: str, data: str) -> set[str]:
-    return set(found.get((f"sprites_{vae}", data), {"folds": ()})["folds"])
+    return ", ".join(left) + ": up to 20 minutes a fold" * bool(left)
 
 
 def _every_fold(found: dict) -> list[str]:
