@@ -1,6 +1,7 @@
 """Builds and compiles the model of a run."""
 
 import contextlib
+import dataclasses
 
 import keras
 import tensorflow as tf
@@ -12,6 +13,7 @@ from embeddings_tf.models.gaussian_output import require_match
 from embeddings_tf.ops.counted import counted
 from trainers.config.build import build
 from trainers.config.places import PLACES
+from trainers.config.run import Method
 from trainers.config.run import Part
 from trainers.config.run import Run
 from trainers.config.signatures import signature
@@ -43,8 +45,8 @@ def build_model(
         run: The typed run.
         input_spec: Shape and type of a training batch, checked against the
             encoder; None skips the check.
-        num_classes: Number of classes in the training split, for an objective
-            with an auxiliary classifier.
+        num_classes: Number of classes in the training split, for a method
+            with the argument `num_classes=None`.
 
     Raises:
         ValueError: If an argument does not fit, or the encoder takes images
@@ -86,30 +88,38 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
     if run.training.freeze_encoder:
         encoder.trainable = False  # else a frozen part stays frozen
     kind = run.method.kind
+    method = _with_num_classes(run.method, num_classes)
     head = None
     if run.uncertainty.name:
         head = build(run.uncertainty, "uncertainty")
     if kind == "autoencoder":
-        model = build(run.method, "method", encoder=encoder)
+        model = build(method, "method", encoder=encoder)
         model.compile(optimizer=optimizer)
     elif kind == "objective" or piece_size or head is not None:
-        # Only an auxiliary classifier needs the number of classes.
-        has_classifier = run.method.arguments.get("auxiliary")
-        more = {"num_classes": num_classes} if has_classifier else {}
-        objective = build(run.method, "method", **more)
+        objective = build(method, "method")
         model = models.EmbeddingModel(
             encoder, objective, piece_size=piece_size, uncertainty=head
         )
         model.compile(optimizer=optimizer)
     else:
         model = models.prepare_for_replicas(encoder)
-        loss = build(run.method, "method")
+        loss = build(method, "method")
         require_match(models.has_gaussian_output(model), loss)
         model.compile(optimizer=optimizer, loss=loss)
         sum_gradients_first(model.optimizer)
         if hasattr(loss, "batch_needs"):
             watch_teachable_rows(model, loss)
     return model
+
+
+def _with_num_classes(method: Method, num_classes: int | None) -> Method:
+    """Adds the number of classes if the method has `num_classes=None`."""
+    found = signature(PLACES[method.kind], method.name)
+    argument = found and found.arguments.get("num_classes")
+    if not argument or argument.default is not None:
+        return method
+    arguments = {"num_classes": num_classes, **method.arguments}
+    return dataclasses.replace(method, arguments=arguments)
 
 
 def _require_encoder(encoder, name: str) -> None:

@@ -64,3 +64,79 @@ def test_an_untrained_model_standardises_features(precision, piece_size):
     np.testing.assert_allclose(
         found.predict(x, verbose=0), expected, atol=tolerance
     )
+
+
+OWN = """
+import keras
+from embeddings_tf.objectives import EmbeddingObjective
+
+
+@keras.saving.register_keras_serializable(package="model_test")
+class Proxy(EmbeddingObjective):
+    def __init__(self, num_classes=None, **kwargs):
+        super().__init__(**kwargs)
+        self.num_classes = num_classes
+
+    def build(self, y_true_shape, y_pred_shape):
+        shape = self.num_classes, y_pred_shape[-1]
+        self.proxies = self.add_weight(name="proxies", shape=shape)
+
+    def call(self, y_true, y_pred):
+        proxies = keras.ops.take(self.proxies, y_true, axis=0)
+        return keras.ops.sum((y_pred - proxies) ** 2, -1)
+
+    def get_config(self):
+        return {**super().get_config(), "num_classes": self.num_classes}
+
+
+class Fixed(Proxy):
+    def __init__(self, num_classes=3, **kwargs):
+        super().__init__(num_classes, **kwargs)
+
+
+class Forgetful(Proxy):
+    def get_config(self):
+        return EmbeddingObjective.get_config(self)
+"""
+
+
+def own_method(folder, name):
+    file = folder / "own.py"
+    file.write_text(OWN)
+    fields = ["encoder.name=features_encoder", "encoder.num_features=4"]
+    fields += ["encoder.dim=2", f"method.name={file}:{name}"]
+    return load_recipe("omniglot_retrieval_triplet", fields)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("Proxy", 5), ("Fixed", 3)])
+def test_an_own_objective_gets_the_number_of_classes(name, expected, tmp_path):
+    run = own_method(tmp_path, name)
+    model = build_model(run, num_classes=5)
+    x = np.zeros((4, 4), "float32")
+    model.fit(x, np.array([0, 0, 2, 2]), verbose=0)
+    assert model.objective.proxies.shape == (expected, 2)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert again.objective.proxies.shape == (expected, 2)
+    assert "num_classes" not in run.method.arguments
+
+
+def test_an_objective_that_forgets_the_number_of_classes(tmp_path):
+    with pytest.raises(ValueError, match="leaves out num_classes"):
+        build_model(own_method(tmp_path, "Forgetful"), num_classes=5)
+
+
+def test_a_learned_distance_without_a_classifier_is_restored(tmp_path):
+    fields = ["auxiliary=None", "projection=None", "seed=1"]
+    run = load_recipe(
+        "mnist_learned_distance", [f"objective.{field}" for field in fields]
+    )
+    model = build_model(run, num_classes=5)
+    assert model.objective.classifier is None
+    shape = model.encoder.input_shape[1:]
+    x = np.random.default_rng(0).normal(size=(4, *shape)).astype("float32")
+    model.fit(x, np.array([0, 0, 1, 1]), verbose=0)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    for a, b in zip(model.weights, again.weights, strict=True):
+        np.testing.assert_array_equal(a, b)
