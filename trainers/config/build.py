@@ -2,9 +2,9 @@
 
 import importlib
 
+from trainers.config.own_code import file_and_name
 from trainers.config.own_code import own_object
 from trainers.config.own_code import require_saved_arguments
-from trainers.config.own_code import split_name
 from trainers.config.places import PLACES
 from trainers.config.places import place_of
 from trainers.config.run import Part
@@ -42,7 +42,7 @@ def build(part: Part, field: str, *leading, **extra):
 
 def _named(name: str, places: tuple[str, ...]):
     """The class or function of that name."""
-    if split_name(name):
+    if file_and_name(name):
         return own_object(name)
     modules = [importlib.import_module(place) for place in places]
     for module in modules:

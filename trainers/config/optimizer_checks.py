@@ -2,7 +2,7 @@
 
 import numbers
 
-from trainers.config.own_code import split_name
+from trainers.config.own_code import file_and_name
 from trainers.config.run import Part
 
 # Numbers by what they must be; every number of a config is finite.
@@ -48,7 +48,7 @@ def check_optimizer(optimizer: Part) -> None:
     for name, value in optimizer.arguments.items():
         field = f"config.optimizer.{name}"
         if isinstance(value, Part):
-            if name == "learning_rate" and not split_name(value.name):
+            if name == "learning_rate" and not file_and_name(value.name):
                 _check_schedule(value)
         elif name in POSITIVE:
             _require(field, value, "positive", _is_positive)

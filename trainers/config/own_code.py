@@ -18,8 +18,8 @@ DATA_KINDS = ("image_folder", "audio_folder", "csv", "arrays")
 _CODE = re.compile(r"(.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*", re.DOTALL)
 
 
-def split_name(name: str) -> tuple[str, str] | None:
-    """`FILE.py` and `NAME` of `FILE.py:NAME`; None for other names."""
+def file_and_name(name: str) -> tuple[str, str] | None:
+    """Divides `FILE.py:NAME`; None for other names, also `MODULE:NAME`."""
     found = re.fullmatch(r"(.+\.py):(\w+)", name)
     return found and found.groups()
 
@@ -46,13 +46,8 @@ def run_file(path: pathlib.Path, module: str):
 
 
 def own_object(name: str):
-    """What `FILE.py:NAME` names, as `embeddings_tf.ops.own_code` finds it.
-
-    Raises:
-        ValueError: If there is no such file or name.
-    """
-    # Imported here because it imports TensorFlow.
-    from embeddings_tf.ops.own_code import own_object
+    """As `own_object` of `embeddings_tf.ops.own_code`, imported when called."""
+    from embeddings_tf.ops.own_code import own_object  # imports TensorFlow
 
     return own_object(name)
 
@@ -176,7 +171,7 @@ def require_saved_arguments(made, name: str, arguments) -> None:
     Raises:
         ValueError: If `get_config()` leaves an argument out.
     """
-    if not (split_name(name) and hasattr(made, "get_config")):
+    if not (file_and_name(name) and hasattr(made, "get_config")):
         return
     if not isinstance(own_object(name), type):
         return

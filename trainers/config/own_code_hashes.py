@@ -6,8 +6,8 @@ import os
 import pathlib
 from collections.abc import Mapping
 
+from trainers.config.own_code import file_and_name
 from trainers.config.own_code import own_code_names
-from trainers.config.own_code import split_name
 
 
 def own_code_hashes(config: Mapping) -> dict[str, str]:
@@ -18,7 +18,7 @@ def own_code_hashes(config: Mapping) -> dict[str, str]:
     left out; using it says so.
     """
     parts = {name: part for name, part in config.items() if name != "dataset"}
-    named = filter(None, map(split_name, own_code_names(parts)))
+    named = filter(None, map(file_and_name, own_code_names(parts)))
     found = {}
     for file in sorted({file for file, _ in named}):
         path = pathlib.Path(os.path.expanduser(file)).absolute()

@@ -1,6 +1,6 @@
 """Where the objects that a run names are looked up."""
 
-from trainers.config.own_code import split_name
+from trainers.config.own_code import file_and_name
 from trainers.config.run import Method
 from trainers.config.run import Part
 from trainers.config.signatures import ancestors
@@ -40,7 +40,7 @@ def place_of(part: Part, field: str) -> str:
 
 def method_kind(name: str) -> str | None:
     """The section of a method, by its name; None if it is not known."""
-    if split_name(name):
+    if file_and_name(name):
         bases = ancestors(name)
         return next((_KINDS[base] for base in _KINDS if base in bases), None)
     kinds = (kind for kind in METHODS if signature(PLACES[kind], name))

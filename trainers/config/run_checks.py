@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from trainers.config.optimizer_checks import check_optimizer
-from trainers.config.own_code import split_name
+from trainers.config.own_code import file_and_name
 from trainers.config.places import PLACES
 from trainers.config.places import place_of
 from trainers.config.run import Folds
@@ -51,7 +51,7 @@ def check_run(run: Run) -> None:
             "(docs/own_data.md), for example image_folder:PATH"
         )
     _check_places(run)
-    if split_name(run.data.dataset):
+    if file_and_name(run.data.dataset):
         signature((), run.data.dataset)
     method = run.method.kind
     parts = {

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from trainers.config.field_types import FieldType
 from trainers.config.field_types import field_type
 from trainers.config.field_types import type_of_value
-from trainers.config.own_code import split_name
+from trainers.config.own_code import file_and_name
 
 REQUIRED = ...  # the default of a required argument
 # Arguments that the training sets, and arguments of every Keras object.
@@ -62,7 +62,7 @@ def signature(modules: tuple[str, ...], name: str) -> Signature | None:
     Raises:
         ValueError: If a `FILE.py` is not there, or does not define `NAME`.
     """
-    own = split_name(name)
+    own = file_and_name(name)
     if own:
         return _signature(*_own_definition(*own))
     return _public_signature(modules, name)
@@ -79,7 +79,7 @@ def _public_signature(modules: tuple[str, ...], name: str) -> Signature | None:
 
 def ancestors(name: str) -> set[str]:
     """Names of the first base class of an own class, of its base, and so on."""
-    lineage = [*_lineage(*_own_definition(*split_name(name)))]
+    lineage = [*_lineage(*_own_definition(*file_and_name(name)))]
     # A base may have another name where it is imported than where it is made.
     written = {_first_base(*found)[1] for found in lineage if found[1].bases}
     return written | {node.name for _, node in lineage[1:]}
@@ -274,7 +274,7 @@ def settable(modules: tuple[str, ...], name: str) -> Signature | None:
 
 def _is_filled_in(argument: str, default) -> bool:
     # The run sets a sampler's seed, but not an objective's seed. The data
-    # determines a classifier's number of classes.
+    # determines a method's number of classes.
     return (
         argument in _FILLED_IN
         or (argument == "seed" and default is REQUIRED)

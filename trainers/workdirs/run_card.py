@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Mapping
 
 from trainers.config.own_code import DATA_KINDS
-from trainers.config.own_code import split_name
+from trainers.config.own_code import file_and_name
 from trainers.workdirs.results import read_results
 from trainers.workdirs.workdir import recipe_fields
 from trainers.workdirs.workdir import run_of_workdir
@@ -67,7 +67,7 @@ def without_folders(value):
     kind, colon, place = value.partition(":")
     if colon and kind in DATA_KINDS:
         return f"{kind}:{_last(place)}"
-    code = split_name(value)
+    code = file_and_name(value)
     if code is not None:
         return f"{_last(code[0])}:{code[1]}"
     is_path = value.startswith(("/", "~", "./", "../"))
