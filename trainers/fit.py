@@ -83,12 +83,12 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         print(f"Resuming after epoch {first_epoch}.")
     data = Data(run)
     replicas.require_data_of_chief(run, data, strategy)
-    class_counts = classes.classes_of(run, data)
-    classes.print_classes(run, class_counts)
-    _require_unchanged_data(run, workdir, data, class_counts, state)
+    recorded = classes.classes_of(run, data)
+    classes.print_classes(run, recorded)
+    _require_unchanged_data(run, workdir, data, recorded, state)
     if state is None:
-        classes.warn_of_unknown(class_counts)
-    classes.warn_of_initial_weights(run, class_counts)
+        classes.warn_of_unknown(recorded)
+    classes.warn_of_initial_weights(run, recorded)
     require_classes_of_fold(run, data)
     batches = data.batches(first_epoch * run.training.steps_per_epoch)
     if model is None:
@@ -99,7 +99,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     saver = _saver(run, workdir, state)
     drop_results(workdir, keep_training=state is not None)
     if state is None:
-        _begin(run, recipe, workdir, data, class_counts, saver)
+        _begin(run, recipe, workdir, data, recorded, saver)
     sample = next(iter(data.batches(0)))
     throughput = Throughput()
     logs = workdir / "tensorboard"
@@ -147,13 +147,13 @@ def _resume(run: Run, workdir: pathlib.Path) -> tuple:
     return is_claimed, *(restored or (None, None))
 
 
-def _begin(run: Run, recipe, workdir, data: Data, class_counts, saver) -> None:
+def _begin(run: Run, recipe, workdir, data: Data, recorded, saver) -> None:
     """Records a run without a checkpoint and its data, and claims the workdir.
 
     A search has already claimed the workdirs of its trials.
     """
     record_fingerprints(data, saver.state)
-    classes.write_classes(workdir, class_counts)
+    classes.write_classes(workdir, recorded)
     write_backbone(workdir, run.data)
     workdirs.claim(workdir, recipe, run)
     saver.directory.mkdir(exist_ok=True)
@@ -180,9 +180,9 @@ def _results_of_finished_run(run: Run, recipe, workdir, strategy, state):
     return _write_results(run, recipe, workdir, strategy, state)
 
 
-def _require_unchanged_data(run, workdir, data, class_counts, state) -> None:
+def _require_unchanged_data(run, workdir, data, recorded, state) -> None:
     """Checks that the data is what the workdir has recorded, if anything."""
-    classes.require_same_classes(workdir, class_counts)
+    classes.require_same_classes(workdir, recorded)
     require_same_backbone(workdir, run.data)
     if state:
         require_recorded_data(workdir, data, state)

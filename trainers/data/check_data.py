@@ -59,9 +59,9 @@ def check_data(run: Run, for_goal: bool = False) -> int:
         OSError: If the data is missing.
     """
     data = Data(run)
-    found = classes_of(run, data)
-    print_classes(run, found)
-    warn_of_unknown(found)
+    recorded = classes_of(run, data)
+    print_classes(run, recorded)
+    warn_of_unknown(recorded)
     wanted = run.evaluation
     used = (run.data.split, wanted.validation.split, *wanted.splits)
     total, bad, copies = 0, [], Copies()
@@ -82,11 +82,11 @@ def check_data(run: Run, for_goal: bool = False) -> int:
         contents = _read(x, features_of, sizes)
         if for_goal:
             warnings += refusal + sizes.warnings()
-            warnings += _small_classes(data, split) if found else []
+            warnings += _small_classes(data, split) if recorded else []
         elif not run.data.images.size:
             contents = sizes.with_messages(contents)
         bad += [message for _, message in contents if message]
-        if found:  # data by name cannot be changed
+        if recorded:  # data by name cannot be changed
             _add_copies(copies, run, data, split, x, contents)
         total += len(x)
     if lines := copies.lines():

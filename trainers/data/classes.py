@@ -4,6 +4,7 @@ import os
 import pathlib
 import sys
 import warnings
+from typing import TypedDict
 
 import numpy as np
 
@@ -25,7 +26,27 @@ CLASSES_FILE = "classes.json"
 _PER_CLASS = ("num_per_class", "num_support", "num_query")
 
 
-def classes_of(run: Run, data) -> dict | None:
+class Recorded(TypedDict, total=False):
+    """What `classes.json` records of the data of a run.
+
+    Attributes:
+        dataset: The name of the data.
+        splits: Number of examples of each class, by split.
+        rows: A hash of the examples of each split, if the examples of every
+            class are divided.
+        divided: What is divided in each split, such as speakers, if these are
+            not the labels.
+        features: The columns of a table of features.
+    """
+
+    dataset: str
+    splits: dict[str, dict[str, int]]
+    rows: dict[str, str]
+    divided: dict[str, list[str]]
+    features: list[str]
+
+
+def classes_of(run: Run, data) -> Recorded | None:
     """Returns the class names of every split that a run uses.
 
     Args:
@@ -33,12 +54,7 @@ def classes_of(run: Run, data) -> dict | None:
         data: Its `trainers.data.data.Data`.
 
     Returns:
-        `{"dataset": ..., "splits": {"train": {"ant": 20, ...}, ...}}` with the
-        number of examples of each class; None for data with a name. If the
-        examples of every class are divided, `"rows"` contains a hash of the
-        examples of each split. If something else than the labels is divided,
-        such as speakers, `"divided"` contains its names. `"features"`
-        contains the columns of a table of features.
+        What `write_classes` records; None for data with a name.
     """
     if not is_own_data(run.data.dataset):
         return None
@@ -47,31 +63,31 @@ def classes_of(run: Run, data) -> dict | None:
     splits = {}
     for split in dict.fromkeys(used):
         names = data.names_of_classes(split)
-        found, counts = np.unique(names, return_counts=True)
-        splits[split] = dict(zip(found.tolist(), counts.tolist(), strict=True))
-    found = {"dataset": run.data.dataset, "splits": splits}
+        unique, counts = np.unique(names, return_counts=True)
+        splits[split] = dict(zip(unique.tolist(), counts.tolist(), strict=True))
+    recorded = Recorded(dataset=run.data.dataset, splits=splits)
     features = feature_columns(run.data.dataset)
     if features:
-        found["features"] = features
+        recorded["features"] = features
     if run.data.division.by == "examples":  # refused for data with splits
         folds = run.data.folds
         if folds.num_folds:
             used = tuple(filter(None, (folds.split, folds.test_split)))
         divided = [split for split in dict.fromkeys(used) if split != "all"]
-        found["rows"] = {split: data.row_digest(split) for split in divided}
+        recorded["rows"] = {split: data.row_digest(split) for split in divided}
     folds, label = run.data.folds, run.data.label
     if folds.num_folds and folds.group.feature:
-        found["divided"] = {"every fold": data.divided_names(folds.split)}
+        recorded["divided"] = {"every fold": data.divided_names(folds.split)}
     elif label.feature and not folds.num_folds:
-        found["divided"] = {
+        recorded["divided"] = {
             split: data.divided_names(split) for split in splits
         }
-    return found
+    return recorded
 
 
-def print_classes(run: Run, found: dict | None) -> None:
+def print_classes(run: Run, recorded: Recorded | None) -> None:
     """Prints each split, with its first classes; nothing without classes."""
-    if found is None:
+    if recorded is None:
         return
     folds, division = run.data.folds, run.data.division
     how = f"classes divided by seed {division.seed}"
@@ -81,8 +97,8 @@ def print_classes(run: Run, found: dict | None) -> None:
         how = f"examples of every class divided by seed {division.seed}"
     elif has_own_splits(run.data.dataset):
         how = "its own splits"
-    print(f"Data: {found['dataset']} ({how})")
-    splits = found["splits"]
+    print(f"Data: {recorded['dataset']} ({how})")
+    splits = recorded["splits"]
     trained = set(splits[run.data.split])
     for split, classes in splits.items():
         in_training = ""
@@ -97,16 +113,16 @@ def print_classes(run: Run, found: dict | None) -> None:
         )
 
 
-def warn_of_unknown(found: dict | None) -> None:
+def warn_of_unknown(recorded: Recorded | None) -> None:
     """Warns of a class with the name of the answer for other classes.
 
     Only galleries refuse it, and after the training it is too late: a run
     refuses data whose classes have changed.
 
     Args:
-        found: The result of `classes_of`.
+        recorded: The result of `classes_of`.
     """
-    splits = found["splits"].values() if found else ()
+    splits = recorded["splits"].values() if recorded else ()
     names = np.array(sorted(set().union(*splits)), np.str_)
     answer = answer_for_unknown(None, names)
     if answer in names:
@@ -117,22 +133,22 @@ def warn_of_unknown(found: dict | None) -> None:
         )
 
 
-def warn_of_initial_weights(run: Run, found: dict | None) -> None:
+def warn_of_initial_weights(run: Run, recorded: Recorded | None) -> None:
     """Warns if initial weights were trained on classes that this run tests.
 
     Only classes of the same data are compared, and only if this run does not
     train on them itself.
     """
-    if found is None or not run.training.initial_weights:
+    if recorded is None or not run.training.initial_weights:
         return
     folder = pathlib.Path(os.path.expanduser(run.training.initial_weights))
     if not (folder / CLASSES_FILE).is_file():
         return
     before = read_json(folder / CLASSES_FILE, "train that run again")
     _, other = run_of_workdir(folder)
-    if not is_same_data(str(before.get("dataset")), found["dataset"]):
+    if not is_same_data(str(before.get("dataset")), recorded["dataset"]):
         return
-    splits = found["splits"]
+    splits = recorded["splits"]
     tested = {name for split in run.evaluation.splits for name in splits[split]}
     trained = set(before.get("splits", {}).get(other.data.split, ()))
     shared = sorted(tested & trained - set(splits[run.data.split]))
@@ -145,7 +161,7 @@ def warn_of_initial_weights(run: Run, found: dict | None) -> None:
         )
 
 
-def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
+def require_same_classes(path: pathlib.Path, recorded: Recorded | None) -> None:
     """Checks that the data has the classes with which the run started.
 
     Another class could move a training class to the test. More or other files
@@ -157,43 +173,44 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
             matter, or if a table has other columns of features.
     """
     file = path / CLASSES_FILE
-    if found is None or not file.exists():
+    if recorded is None or not file.exists():
         return
     before = read_json(file, "start the run again in another --workdir")
-    require_same_features(path, found.get("features", []))
-    for split, classes in found["splits"].items():
+    require_same_features(path, recorded.get("features", []))
+    for split, classes in recorded["splits"].items():
         known = before.get("splits", {}).get(split, ())
         changed = sorted(set(known) ^ set(classes))
         if not changed:
             continue
         raise OtherDataError(
-            f"{found['dataset']} has other classes in {split!r} than when "
+            f"{recorded['dataset']} has other classes in {split!r} than when "
             f"this run started ({listed(changed)}), see {file}; put the data "
             "back, or train again in another --workdir"
         )
-    for split, names in found.get("divided", {}).items():
+    for split, names in recorded.get("divided", {}).items():
         changed = set(names) ^ set(before.get("divided", {}).get(split, ()))
         if changed:
             raise OtherDataError(
-                f"{found['dataset']} is divided by other names than when this "
-                f"run started ({listed(sorted(changed))}), see {file}; "
+                f"{recorded['dataset']} is divided by other names than when "
+                f"this run started ({listed(sorted(changed))}), see {file}; "
                 "training examples could now be in the test. Put the data "
                 "back, or train again in another --workdir"
             )
-    for split, digest in found.get("rows", {}).items():
+    for split, digest in recorded.get("rows", {}).items():
         if before.get("rows", {}).get(split) != digest:
             raise OtherDataError(
-                f"{found['dataset']} has other examples in {split!r} than when "
-                f"this run started, see {file}; with division.by=examples, "
-                "training examples could now be in the test. Put the files "
-                "and names back, or train again in another --workdir"
+                f"{recorded['dataset']} has other examples in {split!r} than "
+                f"when this run started, see {file}; with "
+                "division.by=examples, training examples could now be in the "
+                "test. Put the files and names back, or train again in another "
+                "--workdir"
             )
 
 
-def write_classes(path: pathlib.Path, found: dict | None) -> None:
+def write_classes(path: pathlib.Path, recorded: Recorded | None) -> None:
     """Writes `classes.json` into a fresh workdir."""
-    if found is not None:
-        write_json(path / CLASSES_FILE, found)
+    if recorded is not None:
+        write_json(path / CLASSES_FILE, recorded)
 
 
 def trained_names(workdir: pathlib.Path, split: str) -> set[str] | None:
@@ -211,16 +228,16 @@ def split_sizes(workdir: pathlib.Path, *, by_class: bool) -> dict[str, int]:
         by_class: Whether to count what was divided, such as classes or
             speakers; False: examples.
     """
-    found = _recorded(workdir, "train again")
+    recorded = _recorded(workdir, "train again")
     # Something else than the labels may be divided, such as speakers.
-    splits = found.get("divided", {}) if by_class else {}
+    splits = recorded.get("divided", {}) if by_class else {}
     return {
         split: len(names) if by_class else sum(names.values())
-        for split, names in (splits or found.get("splits", {})).items()
+        for split, names in (splits or recorded.get("splits", {})).items()
     }
 
 
-def _recorded(workdir: pathlib.Path, remedy: str) -> dict:
+def _recorded(workdir: pathlib.Path, remedy: str) -> Recorded:
     """Returns what `write_classes` wrote; {} if it wrote nothing."""
     file = workdir / CLASSES_FILE
     return read_json(file, remedy) if file.is_file() else {}

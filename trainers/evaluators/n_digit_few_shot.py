@@ -26,11 +26,11 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     splits, trained = few_shot.embed_splits(
         run, data, model, num_parts=num_digits
     )
-    found = digits_of(
+    digits = digits_of(
         np.concatenate([split.labels for split in splits]),
         splits[0].occluded[0].shape[1],
     )
-    factors = dict(zip(NAMES, found.T, strict=False))
+    factors = dict(zip(NAMES, digits.T, strict=False))
     results, figures = few_shot.measure(run, model, splits, trained, factors)
     method = Method(model)
     mean = np.concatenate([split.clean for split in splits])
@@ -39,7 +39,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         results["uncertainty"]["rank_correlation_dimension_digit"] = (
             occlusion_by_digit(*variance_and_occlusion(method, splits))
         )
-    results["axes"] = axis_alignment(mean, found)
+    results["axes"] = axis_alignment(mean, digits)
     return results, figures
 
 
@@ -48,17 +48,17 @@ def num_digits(shape) -> int:
     return shape[1] // shape[0]
 
 
-def axis_alignment(mean, found) -> dict:
+def axis_alignment(mean, digits) -> dict:
     """Mutual information of axes and digits, and the best rotation, in nats.
 
     Args:
         mean: Embeddings `(n, dim)`.
-        found: The result of `digits_of`, `(n, count)`.
+        digits: The result of `digits_of`, `(n, count)`.
     """
-    information = metrics.mutual_information(mean, found, binning="quantile")
+    information = metrics.mutual_information(mean, digits, binning="quantile")
     result = {"mutual_information": information.tolist()}
-    if mean.shape[1] == found.shape[1] == 2:
-        rotation = metrics.best_rotation(mean, found, binning="quantile")
+    if mean.shape[1] == digits.shape[1] == 2:
+        rotation = metrics.best_rotation(mean, digits, binning="quantile")
         result["rotation"] = {
             name: np.asarray(value).tolist() for name, value in rotation.items()
         }

@@ -147,7 +147,7 @@ def not_enrolled(count: int) -> str:
 def calibrate(
     trained: Trained,
     gallery,
-    found: Inputs,
+    inputs: Inputs,
     rate: float | None,
     check_inputs: bool,
 ) -> None:
@@ -156,16 +156,16 @@ def calibrate(
     Args:
         trained: The run of the gallery.
         gallery: The gallery.
-        found: From `calibration_inputs`.
+        inputs: From `calibration_inputs`.
         rate: As in `require_promise`.
         check_inputs: Whether the gallery checks that inputs look like the
             calibration examples.
     """
     embeddings = embed_inputs(
-        trained, found, "examples of classes that are not enrolled"
+        trained, inputs, "examples of classes that are not enrolled"
     )
-    gallery.calibrate(embeddings, found.labels, rate)
-    gallery.typicality = fitted_typicality(found) if check_inputs else None
+    gallery.calibrate(embeddings, inputs.labels, rate)
+    gallery.typicality = fitted_typicality(inputs) if check_inputs else None
 
 
 def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
