@@ -80,23 +80,24 @@ def identify(
     if picture is not None:
         written["the second picture"] = _confusion_path(picture)
     require_not_read(written, [trained.run.data.dataset, *asked.names])
-    found = _identified(opened, embed_inputs(trained, asked), asked.x)
-    columns = {"path": asked.names, **found}
+    answers = _identified(opened, embed_inputs(trained, asked), asked.x)
+    columns = {"path": asked.names, **answers}
     if asked.labels is not None:
         columns["label"] = asked.labels
     _print_lines(columns, opened.threshold_)
-    _print_untypical(found)
+    _print_untypical(answers)
     groups, labelled = {}, None
     if asked.labels is not None:
         groups = groups_of_classes(trained, opened, path, asked.labels)
         enrolled = is_enrolled(opened, path, asked)
-        _print_summary(opened, asked.labels, found, groups, enrolled)
+        _print_summary(opened, asked.labels, answers, groups, enrolled)
         groups = {name: rows & ~enrolled for name, rows in groups.items()}
-        labelled = asked.labels[~enrolled], found["answer"][~enrolled]
+        labelled = asked.labels[~enrolled], answers["answer"][~enrolled]
     if table is not None:
         write_answers(table, columns)
         print(f"Every answer: {table}")
-    _draw(opened, groups, found, labelled, picture, trained.workdir)
+    picture = picture or trained.workdir / "identify.png"
+    _draw(opened, groups, answers, labelled, picture)
     words = ["--gallery", str(path), *inputs]
     words += ["--split", split] if split else []
     words += ["--workdir", workdir] if workdir else []
@@ -157,22 +158,20 @@ def _print_lines(columns: dict, threshold: float | None) -> None:
     print_more(len(columns["path"]), "answer")
 
 
-def _print_untypical(found: dict) -> None:
+def _print_untypical(answers: dict) -> None:
     """Prints how many inputs look like no calibration example."""
     from embeddings_tf.ops.counted import counted
 
-    if "typical" in found and not found["typical"].all():
-        count = int((~found["typical"]).sum())
+    if "typical" in answers and not answers["typical"].all():
+        asked = counted(len(answers["typical"]), "input")
+        count = int((~answers["typical"]).sum())
         does_not = "does not look like the calibration examples and is"
         if count > 1:
             does_not = "do not look like the calibration examples and are"
-        print(
-            f"{count} of {counted(len(found['typical']), 'input')} {does_not} "
-            "answered 'unknown'."
-        )
+        print(f"{count} of {asked} {does_not} answered 'unknown'.")
 
 
-def _print_summary(gallery, labels, found, groups, enrolled) -> None:
+def _print_summary(gallery, labels, answers, groups, enrolled) -> None:
     """With the classes of the inputs known, prints how many are right."""
     from embeddings_tf.ops.counted import counted
     from trainers.trained.known_classes import ENROLLED
@@ -180,7 +179,7 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
 
     for name, rows in groups.items():
         rows, left_out = rows & ~enrolled, (rows & enrolled).sum()
-        accepted = found["accepted"][rows]
+        accepted = answers["accepted"][rows]
         if left_out:
             do_not_count = "are examples of the gallery themselves and do not"
             if left_out == 1:
@@ -190,9 +189,8 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
             continue
         inputs = counted(rows.sum(), "input")
         if name == ENROLLED:
-            right = found["answer"][rows].astype(str) == labels[rows].astype(
-                str
-            )
+            named = answers["answer"][rows].astype(str)
+            right = named == labels[rows].astype(str)
             print(
                 f"Of {inputs} of {name}, {100 * right.mean():.1f} % "
                 f"are identified and {100 * (~accepted).mean():.1f} % are "
@@ -209,7 +207,7 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
         )
 
 
-def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
+def _draw(gallery, groups, answers, labelled, figure) -> None:
     """Draws the scores and, of labelled inputs, the confusions."""
     import numpy as np
 
@@ -221,9 +219,9 @@ def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
         from embeddings_tf import viz
 
         # Inputs unlike the examples are unknown whatever their score is.
-        typical = found.get("typical", np.ones(len(found["score"]), bool))
+        typical = answers.get("typical", np.ones(len(answers["score"]), bool))
         scores = {
-            name: found["score"][rows & typical]
+            name: answers["score"][rows & typical]
             for name, rows in (groups or {"inputs": typical}).items()
             if (rows & typical).any()
         }
@@ -238,14 +236,13 @@ def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
             left_out = counted((~typical).sum(), "input")
             title += f"\nwithout {left_out} unlike the examples"
         return viz.score_histogram_figure(
-            scores or {"inputs": found["score"]},
+            scores or {"inputs": answers["score"]},
             gallery.threshold_,
             name=gallery.score.replace("_", " "),
             title=title,
         )
 
-    path = figure or workdir / "identify.png"
-    save_picture(draw, path)
+    save_picture(draw, figure)
     if labelled is None or not len(labelled[0]):
         return
 
@@ -260,7 +257,7 @@ def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
             title="answers by class of the inputs",
         )
 
-    save_picture(draw_confusion, _confusion_path(path))
+    save_picture(draw_confusion, _confusion_path(figure))
 
 
 def _confusion_path(figure):

@@ -90,26 +90,26 @@ def nearest(
     from trainers.trained.trained import open_trained
 
     trained = open_trained(source, own_code=workdir is not None)
-    opened = Neighbours(trained.model, path, approximate)
+    neighbours = Neighbours(trained.model, path, approximate)
     asked = read_inputs(trained.run, inputs, split)
     require_not_read(
         {"--output": table, "--figure": picture},
         [trained.run.data.dataset, *asked.names],
     )
     # Its errors come before the inputs are embedded.
-    opened.wanted(asked.full_names, k)
-    values, rows = opened.find(
+    neighbours.wanted(asked.full_names, k)
+    values, rows = neighbours.find(
         embed_inputs(trained, asked), asked.full_names, k
     )
-    _print_lines(opened, asked, values, rows)
-    _print_summary(opened, asked, rows)
-    columns = opened.columns(asked, values, rows)
+    _print_lines(neighbours, asked, values, rows)
+    _print_summary(neighbours, asked, rows)
+    columns = neighbours.columns(asked, values, rows)
     if table is not None:
         write_answers(table, columns)
         print(f"Every neighbour: {table}")
     drawn = picture or trained.workdir / "nearest.png"
-    _draw(opened, asked, values, rows, drawn)
-    pair = [str(asked.names[0]), str(opened.examples.names[rows[0, 0]])]
+    _draw(neighbours, asked, values, rows, drawn)
+    pair = [str(asked.names[0]), str(neighbours.examples.names[rows[0, 0]])]
     if asked.are_files and all(map(os.path.isfile, pair)):
         print(
             f"Next: {command_names.shell_command('trainers.verify')} "
@@ -118,22 +118,22 @@ def nearest(
     return columns
 
 
-def _print_lines(gallery, inputs, values, rows) -> None:
+def _print_lines(neighbours, inputs, values, rows) -> None:
     width = max(len("path"), *(len(name) for name in inputs.names[:MOST_LINES]))
-    print(f"{'path':<{width}}  neighbours ({gallery.value}), nearest first")
-    for name, found, places in list(
+    print(f"{'path':<{width}}  neighbours ({neighbours.value}), nearest first")
+    for name, of_input, found in list(
         zip(inputs.names, values, rows, strict=True)
     )[:MOST_LINES]:
         texts = [
-            f"{gallery.caption(place)} ({value:.4g})"
-            for value, place in zip(found, places, strict=True)
+            f"{neighbours.caption(row)} ({value:.4g})"
+            for value, row in zip(of_input, found, strict=True)
         ]
         print(f"{name:<{width}}  {', '.join(texts)}")
     print_more(len(rows), "neighbour")
 
 
-def _print_summary(gallery, inputs, rows) -> None:
-    right = gallery.is_right(inputs, rows)
+def _print_summary(neighbours, inputs, rows) -> None:
+    right = neighbours.is_right(inputs, rows)
     if right is None:
         return
     import numpy as np
@@ -141,7 +141,7 @@ def _print_summary(gallery, inputs, rows) -> None:
     from embeddings_tf.ops.counted import counted
 
     known = np.isin(
-        inputs.labels.astype(str), gallery.examples.labels.astype(str)
+        inputs.labels.astype(str), neighbours.examples.labels.astype(str)
     )
     if known.any():
         print(
@@ -151,17 +151,17 @@ def _print_summary(gallery, inputs, rows) -> None:
         )
 
 
-def _draw(gallery, inputs, values, rows, path) -> None:
+def _draw(neighbours, inputs, values, rows, path) -> None:
     import numpy as np
 
     from trainers.terminal.pictures import save_picture
 
     some = np.unique(np.linspace(0, len(rows) - 1, QUERIES_DRAWN).astype(int))
-    pictures = gallery.pictures(inputs, some, rows[some])
+    pictures = neighbours.pictures(inputs, some, rows[some])
     if pictures is None:
         print("No picture: the inputs or the gallery are not image files.")
         return
-    right = gallery.is_right(inputs, rows)
+    right = neighbours.is_right(inputs, rows)
 
     def draw():
         from embeddings_tf import viz
@@ -170,8 +170,8 @@ def _draw(gallery, inputs, values, rows, path) -> None:
             *pictures,
             [
                 [
-                    f"{gallery.caption(place)}\n{value:.3g}"
-                    for value, place in zip(values[n], rows[n], strict=True)
+                    f"{neighbours.caption(row)}\n{value:.3g}"
+                    for value, row in zip(values[n], rows[n], strict=True)
                 ]
                 for n in some
             ],
@@ -182,7 +182,7 @@ def _draw(gallery, inputs, values, rows, path) -> None:
             query_captions=[
                 "" if inputs.labels is None else inputs.labels[n] for n in some
             ],
-            title=f"nearest examples, with their {gallery.value}",
+            title=f"nearest examples, with their {neighbours.value}",
         )
 
     save_picture(draw, path)
