@@ -8,7 +8,7 @@ from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring import gallery_file
 from trainers.trained.galleries import training_classes
 from trainers.trained.inputs import Inputs
-from trainers.trained.stored_paths import places
+from trainers.trained.stored_paths import canonical_names
 from trainers.trained.stored_paths import shown_names
 from trainers.trained.trained import Trained
 
@@ -24,8 +24,8 @@ def is_enrolled(gallery, path: pathlib.Path, inputs: Inputs) -> np.ndarray:
         path: Its file, from whose folder on paths of examples are stored.
         inputs: The inputs.
     """
-    examples = places(shown_names(gallery.examples_.names, path))
-    return np.isin(places(inputs.full_names), examples)
+    examples = canonical_names(shown_names(gallery.examples_.names, path))
+    return np.isin(canonical_names(inputs.full_names), examples)
 
 
 def groups_of_classes(

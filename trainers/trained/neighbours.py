@@ -19,9 +19,9 @@ from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from trainers.terminal.progress import Progress
 from trainers.trained.inputs import Inputs
 from trainers.trained.stored_paths import KIND
+from trainers.trained.stored_paths import canonical_names
 from trainers.trained.stored_paths import full_names
 from trainers.trained.stored_paths import is_embeddings
-from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import shown_data
 from trainers.trained.stored_paths import shown_names
 
@@ -42,7 +42,7 @@ class Neighbours:
         self.examples = dataclasses.replace(examples, names=names)
         if data:
             names = full_names(names, shown_data(data, path), are_files)
-        self._places = places(names)
+        self._canonical_names = canonical_names(names)
         progress = Progress(len(self.examples), "example")
         self._search = scoring.NearestNeighbors(
             model, search="faiss" if approximate else "exact", embedded=True
@@ -64,8 +64,8 @@ class Neighbours:
         Raises:
             ValueError: If the gallery has too few examples.
         """
-        found, counts = np.unique(self._places, return_counts=True)
-        is_own = np.isin(found, places(names))
+        found, counts = np.unique(self._canonical_names, return_counts=True)
+        is_own = np.isin(found, canonical_names(names))
         most = int(counts[is_own].max(initial=0))
         if count + most > len(self.examples):
             itself = f", {most} of them an input itself" if most else ""
@@ -100,7 +100,7 @@ class Neighbours:
         values, rows = self._searched(embeddings, wanted)
         if wanted == count:
             return values, rows
-        itself = self._places[rows] == places(names)[:, None]
+        itself = self._canonical_names[rows] == canonical_names(names)[:, None]
         shown = np.argsort(itself, axis=1, kind="stable")[:, :count]
         return tuple(
             np.take_along_axis(x, shown, axis=1) for x in (values, rows)

@@ -49,7 +49,8 @@ def stored_names(
     folder = str(file.parent.resolve())
     known = np.array([*known])
     shown = shown_names(known, file, with_data=with_data)
-    stored = dict(zip(places(shown).tolist(), known.tolist(), strict=True))
+    canonical = canonical_names(shown).tolist()
+    stored = dict(zip(canonical, known.tolist(), strict=True))
 
     def from_folder(path):
         return path if os.path.isabs(path) else os.path.relpath(path, folder)
@@ -57,8 +58,8 @@ def stored_names(
     new = _with_paths(
         names, from_folder, with_data=with_data, are_files=are_files
     )
-    found = zip(places(names).tolist(), new.tolist(), strict=True)
-    return np.array([stored.get(place, name) for place, name in found])
+    found = zip(canonical_names(names).tolist(), new.tolist(), strict=True)
+    return np.array([stored.get(*pair) for pair in found])
 
 
 def stored_data(data: str, file: pathlib.Path) -> str:
@@ -89,11 +90,11 @@ def full_names(names: np.ndarray, data: str, are_files: bool) -> np.ndarray:
     """
     if are_files:
         return names
-    place = "".join(split_path(data))  # with the full path of the home folder
+    data = "".join(split_path(data))  # with the full path of the home folder
     # A file of a table is the same with and without its kind.
     for kind in ("csv:", "arrays:"):
-        place = place.removeprefix(kind)
-    return np.array([f"{place} {name}" for name in names.tolist()])
+        data = data.removeprefix(kind)
+    return np.array([f"{data} {name}" for name in names.tolist()])
 
 
 def _is_file(path: str, are_files: bool | None) -> bool:
@@ -128,8 +129,8 @@ def shown_names(
     )
 
 
-def places(names: np.ndarray) -> np.ndarray:
-    """Names of which each stands for one example: paths without links."""
+def canonical_names(names: np.ndarray) -> np.ndarray:
+    """Returns one name for each example: its path without links."""
     return _with_paths(names, os.path.realpath)
 
 

@@ -22,8 +22,8 @@ from trainers.data.data import Data
 from trainers.data.data_name import absolute_data
 from trainers.trained.inputs import Inputs
 from trainers.trained.inputs import read_inputs
+from trainers.trained.stored_paths import canonical_names
 from trainers.trained.stored_paths import full_names
-from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import read_settings
 from trainers.trained.stored_paths import relative_path
 from trainers.trained.stored_paths import shown_names
@@ -463,7 +463,7 @@ def test_rows_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
         given[3],
     ]
     assert shown_names(stored, file).tolist() == given
-    found = places(np.array(given))
+    found = canonical_names(np.array(given))
     assert found[0] == found[1] == os.path.realpath(given[1])
     # Names of rows alone are not paths, although there is a file `line`.
     assert stored_names(rows, file, with_data=False, are_files=False) == rows
