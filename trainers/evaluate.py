@@ -123,8 +123,10 @@ def _run_to_evaluate(run, overrides: list[str]):
 
 
 def _is_settable(field: str) -> bool:
-    """Whether a field is of the evaluation, or of the place of the data."""
-    if field.removeprefix("data.") in ("data_dir", "manual_dir", "cache_dir"):
+    """Whether a field is of the evaluation, or a folder of the data."""
+    from trainers.config.run import DATA_FOLDERS
+
+    if field.removeprefix("data.") in DATA_FOLDERS:
         return True
     is_validation = field.startswith("evaluation.validation")
     return field.startswith("evaluation.") and not is_validation

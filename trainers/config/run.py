@@ -12,6 +12,9 @@ from trainers.config.evaluation_fields import Evaluation
 from trainers.config.evaluation_fields import Retrieval
 from trainers.config.field import field
 
+# Fields of folders: where the data of a run is on a machine.
+DATA_FOLDERS = ("data_dir", "manual_dir", "cache_dir")
+
 
 @dataclasses.dataclass(frozen=True)
 class Part:

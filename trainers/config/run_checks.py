@@ -10,6 +10,7 @@ from trainers.config.optimizer_checks import check_optimizer
 from trainers.config.own_code import file_and_name
 from trainers.config.places import PLACES
 from trainers.config.places import place_of
+from trainers.config.run import DATA_FOLDERS
 from trainers.config.run import Folds
 from trainers.config.run import Part
 from trainers.config.run import Plateau
@@ -79,7 +80,7 @@ def check_run(run: Run) -> None:
 
 def _check_places(run: Run) -> None:
     """Checks that paths can be written into the files of a run."""
-    for name in ("dataset", "data_dir", "manual_dir", "cache_dir"):
+    for name in ("dataset", *DATA_FOLDERS):
         value = getattr(run.data, name)
         if not is_utf8(value):
             raise ValueError(

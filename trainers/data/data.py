@@ -21,7 +21,7 @@ from trainers.config.run import Run
 from trainers.data import folds
 from trainers.data.backbone_features import backbone_features
 from trainers.data.classes import require_large_classes
-from trainers.data.examples import Place
+from trainers.data.examples import LoadOptions
 from trainers.data.examples import load
 from trainers.data.examples import read_examples
 from trainers.data.examples import take
@@ -94,7 +94,7 @@ class Data:
 
         The rows are None if they are all rows of that split.
         """
-        return rows_of_split(self.run.data, self._place, split)
+        return rows_of_split(self.run.data, self._options, split)
 
     def class_names(self, labels: np.ndarray) -> np.ndarray:
         """Returns readable names of the classes of labels, `(n,)`.
@@ -147,8 +147,8 @@ class Data:
         fields = self.run.data
         if fields.label.feature or not has_all_examples(fields.dataset):
             return {}
-        _, labels = load(fields.dataset, "all", self._place)
-        _, names = load(fields.dataset, "all", self._place, label="class")
+        _, labels = load(fields.dataset, "all", self._options)
+        _, names = load(fields.dataset, "all", self._options, label="class")
         keys = labels.tolist()
         if labels.ndim == 2:
             keys = list(map(tuple, keys))
@@ -250,8 +250,9 @@ class Data:
                 f"the list {path} is of a split of the data set; the "
                 f"{split!r} of a run with folds has other examples"
             )
-        folder = self._place.manual_dir or os.environ.get(MANUAL_VARIABLE, "")
-        _, names = load(self.run.data.dataset, split, self._place, label="name")
+        folder = self._options.manual_dir or os.environ.get(MANUAL_VARIABLE, "")
+        dataset = self.run.data.dataset
+        _, names = load(dataset, split, self._options, label="name")
         first, second, is_target = speech.read_trials(
             pathlib.Path(os.path.expanduser(folder)) / path, names
         )
@@ -275,7 +276,8 @@ class Data:
                 f"the feature {feature!r} is read from a split of the data "
                 "set; a run with folds has others"
             )
-        return load(self.run.data.dataset, split, self._place, label=feature)[1]
+        dataset = self.run.data.dataset
+        return load(dataset, split, self._options, label=feature)[1]
 
     def divided_names(self, split: str) -> list[str]:
         """Returns the distinct names of what the run's data is divided by.
@@ -288,12 +290,12 @@ class Data:
             names = read_examples(
                 fields.dataset,
                 fields.folds.split,
-                self._place,
+                self._options,
                 fields.label,
                 fields.folds.group,
             )[2]
         else:
-            names = load(fields.dataset, split, self._place, label="class")[1]
+            names = load(fields.dataset, split, self._options, label="class")[1]
         return np.unique(np.asarray(names).astype(np.str_)).tolist()
 
     def row_digest(self, split: str) -> str:
@@ -303,7 +305,7 @@ class Data:
         """
         fields = self.run.data
         columns = [
-            load(fields.dataset, split, self._place, label=label)[1]
+            load(fields.dataset, split, self._options, label=label)[1]
             for label in ("name", "class")
         ]
         rows = sorted(
@@ -313,17 +315,17 @@ class Data:
 
     def of_other_set(self, name: str, split: str):
         """Returns examples and labels of another data set, unprocessed."""
-        place = self._place
+        options = self._options
         if not is_own_data(name):  # the run's division is not for its splits
-            place = Place(place.data_dir, place.manual_dir)
+            options = LoadOptions(options.data_dir, options.manual_dir)
         if (name, split) not in self._others:
-            self._others[name, split] = load(name, split, place)
+            self._others[name, split] = load(name, split, options)
         return self._others[name, split]
 
     @property
-    def _place(self) -> Place:
+    def _options(self) -> LoadOptions:
         fields = self.run.data
-        return Place(
+        return LoadOptions(
             fields.data_dir or None,
             fields.manual_dir or None,
             fields.division.by,
@@ -379,4 +381,4 @@ class Data:
         return x
 
     def _read(self, split: str, front_end: Part):
-        return read_split(self.run.data, self._place, split, front_end)
+        return read_split(self.run.data, self._options, split, front_end)

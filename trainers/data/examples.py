@@ -14,8 +14,8 @@ from trainers.data import folds
 from trainers.data.recordings import features
 
 
-class Place(NamedTuple):
-    """Where a data set is, and how it is divided, as for `datasets.load`."""
+class LoadOptions(NamedTuple):
+    """Folders and division of a data set: arguments of `datasets.load`."""
 
     data_dir: str | None = None
     manual_dir: str | None = None
@@ -23,31 +23,28 @@ class Place(NamedTuple):
     seed: int = 0
 
 
-def load(dataset: str, split: str, place: Place, **label):
+def load(dataset: str, split: str, options: LoadOptions, **label):
     """Examples and labels of a split of a data set, by `datasets.load`."""
-    division = {"divide": place.divide, "seed": place.seed}
-    return datasets.load(
-        dataset, split, place.data_dir, place.manual_dir, **label, **division
-    )
+    return datasets.load(dataset, split, **options._asdict(), **label)
 
 
 def read_examples(
-    dataset: str, split: str, place: Place, label: Label, group: Label
+    dataset: str, split: str, options: LoadOptions, label: Label, group: Label
 ):
     """Reads a split of a data set, its labels, and its groups if any.
 
     Args:
         dataset: A name that `datasets.load` knows.
         split: A split of the data set.
-        place: Where the data set is, and how it is divided.
-        label: The feature used as label; without a name the set's own label.
-        group: The feature used as group; without a name no groups.
+        options: Folders and division of the data set.
+        label: The feature used as label; "" is the set's own label.
+        group: The feature used as group; "" is no group.
     """
 
     def read(wanted):
         if not wanted.feature:
-            return load(dataset, split, place)
-        return load(dataset, split, place, label=wanted.feature)
+            return load(dataset, split, options)
+        return load(dataset, split, options, label=wanted.feature)
 
     x, values = read(label)
     labels = _matched(values, label)
@@ -76,7 +73,7 @@ def _matched(values, wanted: Label):
 def examples_of_folds(
     dataset: str,
     split: str,
-    place: Place,
+    options: LoadOptions,
     label: Label,
     group: Label,
     num_per_class: int,
@@ -89,7 +86,7 @@ def examples_of_folds(
     cross-validation. `num_per_class` examples of each class are drawn, the
     same in every run; 0 uses all.
     """
-    x, labels, names = read_examples(dataset, split, place, label, group)
+    x, labels, names = read_examples(dataset, split, options, label, group)
     classes = folds.class_ids(labels)
     groups = classes if names is None else folds.class_ids(names)
     rows = np.arange(len(classes))

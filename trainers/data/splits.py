@@ -7,19 +7,21 @@ from trainers.config.run import Folds
 from trainers.config.run import Label
 from trainers.config.run import Part
 from trainers.data import folds
-from trainers.data.examples import Place
+from trainers.data.examples import LoadOptions
 from trainers.data.examples import examples_of_folds
 from trainers.data.examples import read_examples
 from trainers.data.examples import take
 from trainers.data.recordings import features
 
 
-def read_split(fields: DataFields, place: Place, split: str, front_end: Part):
+def read_split(
+    fields: DataFields, options: LoadOptions, split: str, front_end: Part
+):
     """Returns features and labels of a split of the data set or fold.
 
     Args:
         fields: The fields of the data.
-        place: Where the data set is, and how it is divided.
+        options: Folders and division of the data set.
         split: A split of the data set; of a fold `train`, `validation` or
             `test`.
         front_end: Function that makes features of recordings; without a name
@@ -31,19 +33,19 @@ def read_split(fields: DataFields, place: Place, split: str, front_end: Part):
     """
     source = _own_split(fields, split)
     if source:
-        return _of_data_set(fields, place, source, front_end)
-    x, labels, groups, _ = _of_all_folds(fields, place, front_end)
+        return _of_data_set(fields, options, source, front_end)
+    x, labels, groups, _ = _of_all_folds(fields, options, front_end)
     rows = _rows_of_fold(fields, groups, split)
     return take(x, rows), labels[rows]
 
 
 def rows_of_split(
-    fields: DataFields, place: Place, split: str
+    fields: DataFields, options: LoadOptions, split: str
 ) -> tuple[str, np.ndarray | None]:
     """Returns the data set's split that contains a split, and the rows there.
 
     Args:
-        fields, place, split: As for `read_split`.
+        fields, options, split: As for `read_split`.
 
     Returns:
         The name of the split, and rows `(n,)`, or None for all rows.
@@ -51,7 +53,7 @@ def rows_of_split(
     source = _own_split(fields, split)
     if source:
         return source, None
-    _, _, groups, rows = _of_all_folds(fields, place, Part())
+    _, _, groups, rows = _of_all_folds(fields, options, Part())
     return fields.folds.split, rows[_rows_of_fold(fields, groups, split)]
 
 
@@ -62,11 +64,11 @@ def _own_split(fields: DataFields, split: str) -> str:
     return fields.folds.test_split if split == "test" else ""
 
 
-def _of_all_folds(fields: DataFields, place: Place, front_end: Part):
+def _of_all_folds(fields: DataFields, options: LoadOptions, front_end: Part):
     return examples_of_folds(
         fields.dataset,
         fields.folds.split,
-        place,
+        options,
         fields.label,
         fields.folds.group,
         fields.folds.num_per_class,
@@ -107,8 +109,8 @@ def _rows_of_fold(fields: DataFields, groups, split: str) -> np.ndarray:
     return np.flatnonzero(np.isin(groups, held_out[split]))
 
 
-def _of_data_set(fields, place, split, front_end):
+def _of_data_set(fields, options, split, front_end):
     x, labels, _ = read_examples(
-        fields.dataset, split, place, fields.label, Label()
+        fields.dataset, split, options, fields.label, Label()
     )
     return features(x, front_end), labels

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 
 from embeddings_tf import callbacks
+from trainers.config.run import DATA_FOLDERS
 from trainers.config.run import Run
 from trainers.data.examples import take
 from trainers.data.sprite_images import sprite_images
@@ -17,7 +18,7 @@ MOST_SHOWN = 500
 # Epochs between two pictures.
 EVERY = 10
 # How a run is evaluated and where its data are; not what is trained.
-NOT_SETTINGS = ("evaluation", "data_dir", "manual_dir", "cache_dir")
+NOT_SETTINGS = ("evaluation", *DATA_FOLDERS)
 
 
 def watch(

@@ -6,6 +6,7 @@ import pathlib
 import shlex
 
 from trainers.config.own_code_hashes import own_code_hashes
+from trainers.config.run import DATA_FOLDERS
 from trainers.config.run import Run
 from trainers.config.run_checks import is_utf8
 from trainers.config.run_config import complete
@@ -19,14 +20,9 @@ from trainers.workdirs.layout import CHECKPOINTS
 from trainers.workdirs.other_data_error import OtherDataError
 from trainers.workdirs.results import read_results
 
-# Fields for the place of the data and for the machine, which are not part of a
-# recipe, with their defaults.
-PLACE_FIELDS = {
-    "cache_dir": "",
-    "data_dir": "",
-    "manual_dir": "",
-    "strategy": "one",
-}
+# Fields for the folders of the data and for the machine, which are not part of
+# a recipe, with their defaults.
+PLACE_FIELDS = {**dict.fromkeys(DATA_FOLDERS, ""), "strategy": "one"}
 
 
 def folder_argument(flag: str, value: str) -> pathlib.Path:

@@ -32,7 +32,7 @@ from trainers.config.run_checks import check_run
 from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
 from trainers.config.run_help import help_of_run
-from trainers.data.examples import Place
+from trainers.data.examples import LoadOptions
 from trainers.data.examples import load
 from trainers.training.checkpoint import load_best
 from trainers.training.model import build_model
@@ -219,7 +219,7 @@ def test_tensorflow_is_not_imported_for_it(code):
 def test_wrong_names(code, word, message):
     with pytest.raises(ValueError, match=message):
         run = own_run(code, word.format(code))
-        load(run.data.dataset, "train", Place())
+        load(run.data.dataset, "train", LoadOptions())
 
 
 def test_a_file_that_cannot_be_read(code, tmp_path):
