@@ -80,11 +80,11 @@ def study(workdir: pathlib.Path) -> dict:
     from embeddings_tf import models
     from trainers.config import load_recipe
     from trainers.data.data import Data
+    from trainers.data.data_fingerprint import fingerprint
     from trainers.data.examples import rows_of_classes
     from trainers.data.folds import class_ids
     from trainers.measures.embed import embed
     from trainers.training.checkpoint import load_best
-    from trainers.workdirs.data_fingerprint import fingerprint
     from trainers.workdirs.json_files import read_json
     from trainers.workdirs.provenance import provenance
 

@@ -53,10 +53,10 @@ def evaluate(dataset: str, fold: str, seeds: range) -> dict:
 
     from trainers.config import load_recipe
     from trainers.data.data import Data
+    from trainers.data.data_fingerprint import fingerprint
     from trainers.measures.embed import embed_points
     from trainers.measures.embed import split_to_embed
     from trainers.training.model import build_model
-    from trainers.workdirs.data_fingerprint import fingerprint
     from trainers.workdirs.provenance import provenance
 
     fields = [f"dataset={dataset}", f"folds.fold={fold}"]

@@ -236,7 +236,7 @@ def _require_equal_data(dataset: str, found: tuple, first: tuple) -> None:
         ValueError: If they were trained, validated or tested on different
             examples.
     """
-    from trainers.workdirs.same_data import FINGERPRINTS
+    from trainers.data.same_data import FINGERPRINTS
 
     (folder, results), (other, expected) = found, first
     end = f"examples in {folder} than in {other}; put the data back and"

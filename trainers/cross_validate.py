@@ -204,7 +204,7 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
         ValueError: If the data has changed since the first fold.
     """
     from trainers.data.data import Data
-    from trainers.workdirs.data_fingerprint import fingerprint
+    from trainers.data.data_fingerprint import fingerprint
     from trainers.workdirs.json_files import read_json
     from trainers.workdirs.json_files import write_json
     from trainers.workdirs.workdir import is_started

@@ -48,10 +48,10 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         from trainers.data.classes import classes_of
         from trainers.data.classes import require_same_classes
         from trainers.data.data import Data
+        from trainers.data.data_fingerprint import evaluation_fingerprint
+        from trainers.data.same_data import require_unseen_test
         from trainers.training.checkpoint import load_best
         from trainers.training.unfinished import unfinished
-        from trainers.workdirs.data_fingerprint import evaluation_fingerprint
-        from trainers.workdirs.same_data import require_unseen_test
 
         started = time.monotonic()
         print(f"Evaluating the best epoch of {path}.", flush=True)

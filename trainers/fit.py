@@ -19,6 +19,9 @@ from trainers.data.backbone_features import require_same_backbone
 from trainers.data.backbone_features import write_backbone
 from trainers.data.classes_of_folds import require_classes_of_fold
 from trainers.data.data import Data
+from trainers.data.same_data import FINGERPRINTS
+from trainers.data.same_data import record_fingerprints
+from trainers.data.same_data import require_recorded_data
 from trainers.evaluators import evaluator
 from trainers.training import checkpoint
 from trainers.training import replicas
@@ -37,9 +40,6 @@ from trainers.workdirs.provenance import provenance
 from trainers.workdirs.results import drop_results
 from trainers.workdirs.results import read_results
 from trainers.workdirs.results import update_results
-from trainers.workdirs.same_data import FINGERPRINTS
-from trainers.workdirs.same_data import record_fingerprints
-from trainers.workdirs.same_data import require_recorded_data
 
 
 def fit(

@@ -8,12 +8,12 @@ from keras_tuner.engine.trial import TrialStatus
 
 from embeddings_tf.ops.counted import counted
 from trainers.config.run_config import config_of
+from trainers.data.same_data import FINGERPRINTS
 from trainers.workdirs.json_files import write_atomically
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.recipe_text import recipe_text
 from trainers.workdirs.results import read_results
 from trainers.workdirs.results import update_results
-from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.workdir import PLACE_FIELDS
 from tuning.trial_files import CURE
 from tuning.trial_files import objective_value

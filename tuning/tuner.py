@@ -22,7 +22,7 @@ from trainers.workdirs.json_files import read_json
 from trainers.workdirs.json_files import write_json
 from trainers.workdirs.lock import is_held
 from trainers.workdirs.lock import open_workdir
-from trainers.workdirs.same_data import OtherDataError
+from trainers.workdirs.other_data_error import OtherDataError
 from tuning.require_unchanged import require_unchanged
 from tuning.trial_files import CURE
 from tuning.trial_files import objective_value

@@ -29,13 +29,13 @@ from trainers.data.classes import require_same_classes
 from trainers.data.classes import warn_of_initial_weights
 from trainers.data.classes import write_classes as write_classes_of
 from trainers.data.data import Data
+from trainers.data.data_fingerprint import fingerprint
+from trainers.data.same_data import FINGERPRINTS
+from trainers.data.same_data import record_fingerprints
+from trainers.data.same_data import require_recorded_data
 from trainers.trained.inputs import read_split
 from trainers.workdirs import workdir as workdirs
-from trainers.workdirs.data_fingerprint import fingerprint
-from trainers.workdirs.same_data import FINGERPRINTS
-from trainers.workdirs.same_data import OtherDataError
-from trainers.workdirs.same_data import record_fingerprints
-from trainers.workdirs.same_data import require_recorded_data
+from trainers.workdirs.other_data_error import OtherDataError
 
 RECIPE = "omniglot_retrieval_triplet"
 RNG = np.random.default_rng(0)

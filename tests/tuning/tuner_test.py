@@ -18,7 +18,7 @@ from trainers.training import checkpoint
 from trainers.workdirs import workdir
 from trainers.workdirs.json_files import write_json
 from trainers.workdirs.lock import open_workdir
-from trainers.workdirs.same_data import OtherDataError
+from trainers.workdirs.other_data_error import OtherDataError
 from tuning import search_files
 from tuning import search_report
 from tuning import tuner

@@ -18,7 +18,7 @@ from trainers.config.run import Run
 from trainers.data.data_name import is_same_data
 from trainers.workdirs.json_files import read_json
 from trainers.workdirs.json_files import write_json
-from trainers.workdirs.same_data import OtherDataError
+from trainers.workdirs.other_data_error import OtherDataError
 from trainers.workdirs.workdir import run_of_workdir
 
 CLASSES_FILE = "classes.json"

@@ -19,6 +19,7 @@ from trainers.config.own_code import import_own_code
 from trainers.config.own_code import reason_of
 from trainers.config.own_code import require_one_meaning
 from trainers.config.run_config import config_of
+from trainers.data.same_data import FINGERPRINTS
 from trainers.training.best_file import best_file
 from trainers.training.best_file import unusable
 from trainers.training.finite_loss import require_finite
@@ -31,7 +32,6 @@ from trainers.training.training_state import MEMBER as STATE
 from trainers.training.training_state import training_state
 from trainers.workdirs import layout
 from trainers.workdirs.json_files import DamagedError
-from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.workdir import run_of_workdir
 
 # State that Keras does not save, and its types.

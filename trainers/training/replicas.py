@@ -13,6 +13,7 @@ from embeddings_tf.models import lower_rates
 from trainers.config.own_code_hashes import own_code_hashes
 from trainers.config.run import Run
 from trainers.data.data import Data
+from trainers.data.data_fingerprint import fingerprint
 from trainers.training import strategy as strategies
 from trainers.training.loop import loop
 from trainers.training.model import build_model
@@ -22,7 +23,6 @@ from trainers.training.plain_copy import assign
 from trainers.training.train_model import epochs
 from trainers.training.train_model import train_model
 from trainers.training.train_model import verbosity
-from trainers.workdirs.data_fingerprint import fingerprint
 from trainers.workdirs.workdir import as_json
 from trainers.workdirs.workdir import recipe_fields
 

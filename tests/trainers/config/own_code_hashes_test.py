@@ -11,7 +11,7 @@ from trainers.config import load_recipe
 from trainers.config import own_code_hashes as hashes
 from trainers.workdirs import workdir
 from trainers.workdirs.json_files import DamagedError
-from trainers.workdirs.same_data import OtherDataError
+from trainers.workdirs.other_data_error import OtherDataError
 
 CODE = """
 from embeddings_tf.losses import TripletLoss

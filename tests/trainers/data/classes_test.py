@@ -7,7 +7,7 @@ import pytest
 
 from embeddings_tf.scoring.open_set import require_free_answer
 from trainers.data import classes
-from trainers.workdirs.same_data import OtherDataError
+from trainers.workdirs.other_data_error import OtherDataError
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import types
 
 import numpy as np
 
-from trainers.workdirs.data_fingerprint import evaluation_fingerprint
-from trainers.workdirs.data_fingerprint import fingerprint
+from trainers.data.data_fingerprint import evaluation_fingerprint
+from trainers.data.data_fingerprint import fingerprint
 
 NUMBERED = (0, "train"), (1, "test")
 

@@ -5,7 +5,8 @@ import pathlib
 import numpy as np
 
 from embeddings_tf.datasets.own_data import is_own_data
-from trainers.workdirs.data_fingerprint import fingerprint
+from trainers.data.data import Data
+from trainers.data.data_fingerprint import fingerprint
 from trainers.workdirs.other_data_error import OtherDataError
 
 TRAINING_FINGERPRINT = "data_fingerprint"
@@ -17,7 +18,9 @@ FINGERPRINTS = {
 }
 
 
-def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
+def require_unseen_test(
+    workdir: pathlib.Path, data: Data, results: dict
+) -> None:
     """Checks that the training data of a closed set has not changed.
 
     If the classes of the test were trained, an example that has moved from
@@ -27,7 +30,7 @@ def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
 
     Args:
         workdir: Folder of the run.
-        data: Its `trainers.data.data.Data`.
+        data: Its data.
         results: Its results, with the fingerprint of the training.
 
     Raises:
@@ -51,18 +54,20 @@ def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
         )
 
 
-def record_fingerprints(data, state: dict) -> None:
+def record_fingerprints(data: Data, state: dict) -> None:
     """Adds the fingerprints of the data to the state of a run that starts.
 
     Args:
-        data: The run's `trainers.data.data.Data`.
+        data: The data of the run.
         state: The state that is saved in its checkpoints.
     """
     for name, (split, lists) in _fingerprinted(data).items():
         state[name] = fingerprint(data, split, lists=lists)
 
 
-def require_recorded_data(workdir: pathlib.Path, data, state: dict) -> None:
+def require_recorded_data(
+    workdir: pathlib.Path, data: Data, state: dict
+) -> None:
     """Checks the training and validation data of a run that continues.
 
     The validation data chooses the best epoch, so a change of it would compare
@@ -70,7 +75,7 @@ def require_recorded_data(workdir: pathlib.Path, data, state: dict) -> None:
 
     Args:
         workdir: Folder of the run.
-        data: Its `trainers.data.data.Data`.
+        data: Its data.
         state: The state in its checkpoints.
 
     Raises:
@@ -87,7 +92,7 @@ def require_recorded_data(workdir: pathlib.Path, data, state: dict) -> None:
             )
 
 
-def _fingerprinted(data) -> dict[str, tuple]:
+def _fingerprinted(data: Data) -> dict[str, tuple]:
     """Returns the split and its lists of trials for each fingerprint."""
     fields, validation = data.run, data.run.evaluation.validation
     lists = []

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from trainers.data.data import Data
+
 NUM_EXAMPLES = 32
 
 
 def fingerprint(
-    data, *splits: str, lists: Sequence[tuple[str, str, int]] = ()
+    data: Data, *splits: str, lists: Sequence[tuple[str, str, int]] = ()
 ) -> str:
     """Returns sixteen hexadecimal digits for splits of a run's data.
 
@@ -20,7 +22,7 @@ def fingerprint(
     of examples in batches.
 
     Args:
-        data: The `trainers.data.data.Data` of the run.
+        data: The data of the run.
         *splits: Names of splits; by default the training split.
         lists: Arguments of `data.trials`; these lists are covered, too.
     """
@@ -35,7 +37,7 @@ def fingerprint(
     return digest.hexdigest()[:16]
 
 
-def evaluation_fingerprint(data) -> str:
+def evaluation_fingerprint(data: Data) -> str:
     """Returns the fingerprint of the splits and lists that are evaluated."""
     wanted = data.run.evaluation
     split = getattr(wanted, "trials_split", "")
