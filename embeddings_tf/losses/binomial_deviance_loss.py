@@ -181,13 +181,14 @@ class BinomialDevianceLoss(EmbeddingLoss):
             form=self.form,
         )
 
-    def _diagnostics(self, labels, embeddings) -> dict:
+    def batch_diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of pairs with a derivative that is not small.
 
         Returns:
             `active_pairs`: the share of pairs whose cost has at least a
             hundredth of its largest derivative in the cosine.
         """
+        labels, embeddings = self._checked(labels, embeddings)
         similarity = distances.cosine_similarity_within(embeddings)
         positive, _ = pairs.positive_and_negative(labels)
         excess = self.scale * (similarity - self.threshold)

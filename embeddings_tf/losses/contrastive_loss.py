@@ -151,8 +151,9 @@ class ContrastiveLoss(EmbeddingLoss):
             y_true, y_pred, self.margin, average_over=self.average_over
         )
 
-    def _diagnostics(self, labels, embeddings) -> dict:
+    def batch_diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of negative pairs within the margin."""
+        labels, embeddings = self._checked(labels, embeddings)
         square = distances.squared_l2_within(embeddings)
         _, negative = pairs.positive_and_negative(labels)
         is_active = distances.square_root(square) < self.margin

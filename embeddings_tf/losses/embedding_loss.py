@@ -34,8 +34,8 @@ class EmbeddingLoss(keras.losses.Loss):
 
     Subclasses implement `call(y_true, y_pred)`. A loss that needs other batches
     than class-balanced ones also overrides `batch_needs`, and a loss with
-    scalars of a batch `_diagnostics(labels, embeddings)`. A loss that compares
-    embeddings by their cosine has the attribute `distance = "cosine"`; few-shot
+    scalars of a batch `batch_diagnostics`. A loss that compares embeddings by
+    their cosine has the attribute `distance = "cosine"`; few-shot
     classification, evaluation and export then use the cosine, too. By default
     they use squared Euclidean distances.
 
@@ -99,11 +99,13 @@ class EmbeddingLoss(keras.losses.Loss):
             Scalars by name: of the losses of this library, the share of
             triplets, pairs or queries that still have a gradient.
         """
-        labels, embeddings = labelled_batch(labels, embeddings)
-        return self._diagnostics(labels, tf.cast(embeddings, self.dtype))
-
-    def _diagnostics(self, labels, embeddings) -> dict:
+        self._checked(labels, embeddings)
         return {}
+
+    def _checked(self, labels, embeddings) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns integer labels, and embeddings in the dtype of the loss."""
+        labels, embeddings = labelled_batch(labels, embeddings)
+        return labels, tf.cast(embeddings, self.dtype)
 
     def get_config(self):
         return {**super().get_config(), "dtype": self.dtype}

@@ -212,7 +212,7 @@ class FStatisticLoss(EmbeddingLoss):
             equal_variance=self.equal_variance,
         )
 
-    def _diagnostics(self, labels, embeddings) -> dict:
+    def batch_diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of tests of two classes that are not decided.
 
         Returns:
@@ -220,6 +220,7 @@ class FStatisticLoss(EmbeddingLoss):
             one of its `num_dims` dimensions, with `Phi` below 0.99 (merging:
             `1 - Phi`).
         """
+        labels, embeddings = self._checked(labels, embeddings)
         _require_dimensions(self.num_dims, embeddings.shape[-1])
         share = share_of_undecided_tests(
             labels,

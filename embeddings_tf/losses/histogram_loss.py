@@ -188,8 +188,9 @@ class HistogramLoss(EmbeddingLoss):
     def call(self, y_true, y_pred):
         return histogram_loss(y_true, y_pred, self.num_nodes)
 
-    def _diagnostics(self, labels, embeddings) -> dict:
+    def batch_diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of pairs whose similarity has a gradient."""
+        labels, embeddings = self._checked(labels, embeddings)
         similarity = distances.cosine_similarity_within(embeddings)
         positive, negative = pairs.positive_and_negative(labels)
         with tf.GradientTape() as tape:

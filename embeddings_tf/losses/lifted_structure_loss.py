@@ -190,8 +190,9 @@ class LiftedStructureLoss(EmbeddingLoss):
             y_true, y_pred, self.margin, form=self.form
         )
 
-    def _diagnostics(self, labels, embeddings) -> dict:
+    def batch_diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of positive pairs with a hinge above 0."""
+        labels, embeddings = self._checked(labels, embeddings)
         positives = Positives(labels)
         d = distances.WITHIN[DISTANCES[self.form]](embeddings)
         rows = tf.range(tf.size(labels))

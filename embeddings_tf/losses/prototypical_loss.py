@@ -164,13 +164,14 @@ class PrototypicalLoss(EmbeddingLoss):
     def call(self, y_true, y_pred):
         return prototypical_loss(y_true, y_pred, self.num_support)
 
-    def _diagnostics(self, labels, embeddings) -> dict:
+    def batch_diagnostics(self, labels, embeddings) -> dict:
         """The share of queries of the batch that are not learned yet.
 
         Returns:
             `active_queries`: the share of queries whose class has a
             probability below 0.99; 0 without queries.
         """
+        labels, embeddings = self._checked(labels, embeddings)
         log_prob = _log_prob(labels, embeddings, self.num_support)
         return {"active_queries": active_queries(log_prob)}
 

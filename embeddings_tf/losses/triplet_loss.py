@@ -171,8 +171,9 @@ class TripletLoss(EmbeddingLoss):
             average_over=self.average_over,
         )
 
-    def _diagnostics(self, labels, embeddings) -> dict:
+    def batch_diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of mined triplets with a hinge above 0."""
+        labels, embeddings = self._checked(labels, embeddings)
         embeddings = single_precision(embeddings)
         arguments = (labels, embeddings, self.margin, self.distance)
         if self.mining == "all":

@@ -7,6 +7,7 @@ from embeddings_tf import layers
 from embeddings_tf import losses
 from embeddings_tf import objectives
 from embeddings_tf.losses import EmbeddingLoss
+from embeddings_tf.models.method import Method
 
 LABELS = np.array([3, 1, 0, 3, 2, 0], "int32")
 Z = np.random.default_rng(0).normal(size=(6, 2)).astype("float32")
@@ -101,18 +102,26 @@ def test_gradients_of_uneven_replicas(strategy, reduction):
 def test_diagnostics_of_a_batch():
     """Checked and cast; empty unless the loss has some."""
     assert Ours().batch_diagnostics(LABELS, Z) == {}
+    loss = losses.BinomialDevianceLoss(dtype="float64")
+    labels, embeddings = loss._checked(LABELS[:, None], Z.tolist())
+    assert labels.dtype.is_integer and labels.shape == (6,)
+    assert embeddings.dtype == "float64"
+    found = loss.batch_diagnostics(LABELS[:, None], Z.tolist())
+    assert found == loss.batch_diagnostics(LABELS, Z)
+    for each in (loss, Ours()):
+        with pytest.raises(ValueError, match="6 labels"):
+            each.batch_diagnostics(LABELS, Z[:5])
 
+
+def test_own_diagnostics_of_a_batch():
     class Watched(Ours):
-        def _diagnostics(self, labels, embeddings):
-            assert labels.dtype.is_integer and labels.shape == (6,)
-            assert embeddings.dtype == "float64"
+        def batch_diagnostics(self, labels, embeddings):
             return {"largest": tf.reduce_max(embeddings)}
 
-    loss = Watched(dtype="float64")
-    found = loss.batch_diagnostics(LABELS[:, None], Z.tolist())
-    assert float(found["largest"]) == pytest.approx(Z.max())
-    with pytest.raises(ValueError, match="6 labels"):
-        loss.batch_diagnostics(LABELS, Z[:5])
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)])
+    model.compile(loss=Watched())
+    found = Method(model).batch_diagnostics(LABELS, Z)
+    assert found == {"largest": pytest.approx(Z.max())}
 
 
 def test_lists():
