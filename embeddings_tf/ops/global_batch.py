@@ -65,7 +65,7 @@ def global_num_rows(x: tf.Tensor) -> tf.Tensor:
     return sum_over_replicas(tf.shape(x)[0])
 
 
-def balance_replicas(values: tf.Tensor, num_rows=None) -> tf.Tensor:
+def balance_replicas(values: tf.Tensor) -> tf.Tensor:
     """Scales gradients so that every row of the global batch counts equally.
 
     Keras takes the mean over the rows of each replica, then the mean over
@@ -79,7 +79,6 @@ def balance_replicas(values: tf.Tensor, num_rows=None) -> tf.Tensor:
 
     Args:
         values: One value per row of this replica, `(rows,)`.
-        num_rows: Rows of all replicas; None: they are counted.
 
     Returns:
         `(rows,)`; outside a strategy, and on one replica, `values`.
@@ -88,11 +87,8 @@ def balance_replicas(values: tf.Tensor, num_rows=None) -> tf.Tensor:
     if context is None or context.num_replicas_in_sync == 1:
         return values
     rows = tf.cast(tf.shape(values)[0], values.dtype)
-    if num_rows is None:
-        num_rows = context.all_reduce(tf.distribute.ReduceOp.SUM, rows)
-    share = tf.math.divide_no_nan(
-        rows * context.num_replicas_in_sync, tf.cast(num_rows, values.dtype)
-    )
+    every = context.all_reduce(tf.distribute.ReduceOp.SUM, rows)
+    share = tf.math.divide_no_nan(rows * context.num_replicas_in_sync, every)
 
     @tf.custom_gradient
     def balanced(values):

@@ -217,7 +217,7 @@ def measure(
             cell["classes"] = split.num_classes
             cell["supports"] = task.num_support
             if condition == CONDITIONS[0]:
-                of_task = confusion(split, condition, task, measured)
+                of_task = confusion(split, task, measured)
                 confusions = confusions or of_task
                 cell |= promises.accepted_answers(measured, *of_task)
             if wanted.leave_one_out and name == split.name:

@@ -123,12 +123,11 @@ def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
     )[1]
 
 
-def confusion(split: EmbeddedSplit, condition: str, wanted, measured):
+def confusion(split: EmbeddedSplit, wanted, measured):
     """Returns names of classes and answers of all queries of episodes.
 
     Args:
         split: The embedded split.
-        condition: As for `episodes`.
         wanted: As for `episodes`.
         measured: The list of what `episodes` yielded.
     """
