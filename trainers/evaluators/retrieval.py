@@ -14,7 +14,7 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.ops.other_rows import other_rows
 from trainers.data.examples import take
 from trainers.data.folds import class_ids
-from trainers.data.sprite_images import sprite_images
+from trainers.data.sprite_images import images_of
 from trainers.measures.embed import BLOCK
 from trainers.measures.embed import embed
 from trainers.measures.embed import embed_points
@@ -146,7 +146,7 @@ def neighbours(model, x, embeddings, classes, names) -> dict:
     wrong = np.setdiff1d(np.flatnonzero(~is_right[:, 0]), random)
     chosen = np.concatenate([random, wrong[: QUERIES_DRAWN // 2]])
     shown = np.concatenate([rows[chosen, None], found[chosen]], axis=1)
-    images = sprite_images(take(x, shown.ravel()))
+    images = images_of(take(x, shown.ravel()))
     if images is None:
         return {}
     images = images.reshape(*shown.shape, *images.shape[1:])

@@ -75,7 +75,7 @@ def test_the_best_encoder_reaches_it():
     assert recall == pytest.approx(ceiling(x, classes)) == 76 / 80
 
 
-def test_the_picture_shows_random_and_wrong_queries(monkeypatch):
+def test_the_picture_shows_random_and_wrong_queries(monkeypatch, capsys):
     given = {}
 
     def draw(queries, found, captions, is_right, **more):
@@ -115,6 +115,10 @@ def test_the_picture_shows_random_and_wrong_queries(monkeypatch):
     assert (
         retrieval.neighbours(model, features, embeddings, classes, names) == {}
     )
+    # Larger than a sprite of the projector; the message is about the projector.
+    x = np.broadcast_to(np.uint8(0), (60, 1100, 1100, 1))
+    assert retrieval.neighbours(model, x, embeddings, classes, names)
+    assert "projector" not in capsys.readouterr().out
 
 
 def test_validation_of_gaussians_of_odd_dimension():
