@@ -28,5 +28,5 @@ def read(path) -> Any:
     except ValueError as error:
         raise ValueError(
             f"{path} must be a file written by `save`; received damaged "
-            f"content ({error}). Save the calibration again."
+            f"content ({error}). Write the file again."
         ) from error

@@ -38,6 +38,6 @@ def checked(values: Any, kind: str, names: tuple[str, ...]) -> Mapping:
     if found != kind or any(name not in values for name in names):
         raise ValueError(
             f"`values` must be {kind}, with {', '.join(names)}; received kind "
-            f"{found!r}. Save the calibration again, or load it with its class."
+            f"{found!r}. Save the values again, or load them with their class."
         )
     return values

@@ -45,7 +45,7 @@ def require_scale(fields: DataFields, x, what: str = "examples") -> None:
         return
     network = fields.backbone.network
     columns = [] if network else feature_columns(fields.dataset)
-    _require_small(fields, x, columns, what)
+    _require_no_overflow(fields, x, columns, what)
     deviation = np.std(x, axis=0, dtype="float64")
     largest = deviation.max(initial=0)
     if largest == 0:
@@ -69,7 +69,7 @@ def require_scale(fields: DataFields, x, what: str = "examples") -> None:
         _warn_of_small(deviation, columns, what)
 
 
-def _require_small(fields: DataFields, x, columns: list[str], what: str):
+def _require_no_overflow(fields: DataFields, x, columns: list[str], what: str):
     """Raises ValueError for features whose squares overflow."""
     # Of unsigned integers, the absolute value is the value.
     sizes = np.maximum(np.max(x, axis=0), -np.min(x, axis=0).astype("float64"))

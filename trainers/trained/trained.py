@@ -1,4 +1,4 @@
-"""A trained workdir, opened to be used: its run, its model, its data."""
+"""A trained workdir, opened to be used: its run and its model."""
 
 import dataclasses
 import pathlib

@@ -52,8 +52,7 @@ class Checkpoint(keras.callbacks.Callback):
     """Saves the state of a run after each epoch, and stops training early.
 
     `latest.keras` contains the model, the optimiser, and a JSON member with
-    the state that Keras leaves out: the epoch, the random state, the best
-    value, the epochs since then, and the history. The file is replaced
+    the state that Keras leaves out: `STATE_FIELDS`. The file is replaced
     atomically, so it is complete after a kill at any moment. The previous
     checkpoint is kept as `previous.keras`. `best.keras` is the best epoch. All
     files open with `keras.saving.load_model`.
