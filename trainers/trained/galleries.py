@@ -76,14 +76,17 @@ def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:
 
 
 def calibration_inputs(
-    trained: Trained, data: str | None, rate: float | None, enrolled: set[str]
+    trained: Trained,
+    calibration: str | None,
+    false_accept_rate: float | None,
+    enrolled: set[str],
 ) -> Inputs:
     """Returns examples of other classes, which can promise the rate.
 
     Args:
         trained: The run of the gallery.
-        data: A folder or data set; None: the validation classes of the run.
-        rate: As in `require_promise`.
+        calibration: As in `held_out`.
+        false_accept_rate: As in `require_promise`.
         enrolled: Names of the classes that the gallery will have.
 
     Raises:
@@ -91,20 +94,20 @@ def calibration_inputs(
     """
     found = held_out(
         trained,
-        data,
+        calibration,
         or_else=", or take --no-threshold each time that you enroll: then no "
         "answer is 'unknown'",
     )
-    require_promise(set(found.labels) - enrolled, rate)
+    require_promise(set(found.labels) - enrolled, false_accept_rate)
     return found
 
 
-def require_promise(others: set[str], rate: float | None) -> None:
+def require_promise(others: set[str], false_accept_rate: float | None) -> None:
     """Raises ValueError unless calibration classes can promise the rate.
 
     Args:
         others: Names of the calibration classes that are not enrolled.
-        rate: Promised false-accept rate; None: 0.05, or the smallest that the
+        false_accept_rate: Promised rate; None: 0.05, or the smallest that the
             number of classes can promise, which is printed if it is higher.
 
     Raises:
@@ -117,7 +120,7 @@ def require_promise(others: set[str], rate: float | None) -> None:
             "name --calibration FOLDER with others, or --no-threshold"
         )
     smallest = 1 / (len(others) + 1)
-    if rate is None:
+    if false_accept_rate is None:
         if smallest > DEFAULT_RATE:
             print(
                 f"{not_enrolled(len(others))} can promise a false-accept rate "
@@ -125,13 +128,13 @@ def require_promise(others: set[str], rate: float | None) -> None:
                 f"{round(1 / DEFAULT_RATE) - 1}.",
                 flush=True,
             )
-    elif rate < smallest * (1 - 1e-9):
+    elif false_accept_rate < smallest * (1 - 1e-9):
         number = counted(
             len(others), "calibration class", "calibration classes"
         )
         raise ValueError(
-            f"--false-accept-rate {rate:g} must be at least 1 / (classes + 1), "
-            f"{rounded_up(smallest)} with {number}. "
+            f"--false-accept-rate {false_accept_rate:g} must be at least "
+            f"1 / (classes + 1), {rounded_up(smallest)} with {number}. "
             f"Take --false-accept-rate {rounded_up(smallest)}, --calibration "
             "with a folder of more classes, or --no-threshold"
         )
@@ -148,8 +151,8 @@ def calibrate(
     trained: Trained,
     gallery,
     inputs: Inputs,
-    rate: float | None,
-    check_inputs: bool,
+    false_accept_rate: float | None,
+    input_check: bool,
 ) -> None:
     """Sets the threshold of a gallery, and its check of inputs.
 
@@ -157,15 +160,14 @@ def calibrate(
         trained: The run of the gallery.
         gallery: The gallery.
         inputs: From `calibration_inputs`.
-        rate: As in `require_promise`.
-        check_inputs: Whether the gallery checks that inputs look like the
-            calibration examples.
+        false_accept_rate: As in `require_promise`.
+        input_check: As in `Recalibration`.
     """
     embeddings = embed_inputs(
         trained, inputs, "examples of classes that are not enrolled"
     )
-    gallery.calibrate(embeddings, inputs.labels, rate)
-    gallery.typicality = fitted_typicality(inputs) if check_inputs else None
+    gallery.calibrate(embeddings, inputs.labels, false_accept_rate)
+    gallery.typicality = fitted_typicality(inputs) if input_check else None
 
 
 def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
@@ -186,7 +188,7 @@ def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
 
 def held_out(
     trained: Trained,
-    data: str | None,
+    calibration: str | None,
     *,
     processed: bool = True,
     or_else: str = "",
@@ -195,7 +197,8 @@ def held_out(
 
     Args:
         trained: The run.
-        data: A folder or data set; None: the validation classes of the run.
+        calibration: A folder or data set; None: the validation classes of the
+            run.
         processed: Whether examples are as the model takes them; False:
             recordings and images as they are, which computes nothing.
         or_else: Another remedy for classes of the training, for the error.
@@ -204,17 +207,19 @@ def held_out(
         ValueError: If there are no classes, or classes of the training.
     """
     run = trained.run
-    if data is None:
+    if calibration is None:
         what = f"the split {run.evaluation.validation.split} of the run"
         split = run.evaluation.validation.split
         found = read_split(run, split, processed=processed)
     else:
-        what = f"--calibration {data}"
+        what = f"--calibration {calibration}"
         remedy = (
             "--calibration reads all examples of its data: name a folder or a "
             "file of your own."
         )
-        found = read_inputs(run, [data], processed=processed, remedy=remedy)
+        found = read_inputs(
+            run, [calibration], processed=processed, remedy=remedy
+        )
     if found.labels is None:
         raise ValueError(
             f"{what} has no classes; name a folder with a subfolder per class, "

@@ -43,8 +43,8 @@ class Inputs:
         features: Columns of the features, if they are from a table.
         are_files: Whether the names are paths of files. A file may have the
             name of a row, such as `0`.
-        data: Name of the data: the first word of a command, or the data of the
-            run.
+        data: Name of the data: the first input of a command, or the data of
+            the run.
     """
 
     x: object
@@ -71,7 +71,7 @@ class Inputs:
 
 def read_inputs(
     run: Run,
-    words: Sequence[str],
+    inputs: Sequence[str],
     split: str = "",
     *,
     processed: bool = True,
@@ -81,28 +81,28 @@ def read_inputs(
 
     Args:
         run: The run of the model.
-        words: Files; or one folder, with or without one subfolder per class;
+        inputs: Files; or one folder, with or without one subfolder per class;
             or one name of data that `datasets.load` knows. Empty: the run's
             own data.
-        split: Split of the data. Empty: `all`, or without words the
+        split: Split of the data. Empty: `all`, or without inputs the
             split that is evaluated.
         processed: Whether data with splits is as the model takes it; False:
             recordings and images as they are, which computes nothing.
         remedy: Advice for data that needs the name of a split.
 
     Raises:
-        ValueError: If a word is empty, or there are not any inputs, or inputs
-            of several kinds.
+        ValueError: If an input is empty, or there are no inputs, or inputs of
+            several kinds.
         OSError: If a file does not exist.
     """
-    if "" in words:  # such as "$PHOTOS" in a shell without this variable
+    if "" in inputs:  # such as "$PHOTOS" in a shell without this variable
         raise ValueError(
             "an input is empty; name a file, a folder or data (. is the "
             "current folder)"
         )
-    if words:
-        found = _read_words(run, words, split, processed, remedy)
-        return dataclasses.replace(found, data=words[0])
+    if inputs:
+        found = _read_inputs(run, inputs, split, processed, remedy)
+        return dataclasses.replace(found, data=inputs[0])
     if not (split or run.evaluation.splits):
         raise ValueError(
             "the run evaluates lists of trials; name the inputs, or --split"
@@ -111,14 +111,14 @@ def read_inputs(
     return read_split(run, split, processed=processed)
 
 
-def _read_words(
-    run: Run, words: Sequence[str], split: str, processed: bool, remedy: str
+def _read_inputs(
+    run: Run, inputs: Sequence[str], split: str, processed: bool, remedy: str
 ) -> Inputs:
-    """Reads what the words name, with the arguments of `read_inputs`."""
-    paths = [pathlib.Path(os.path.expanduser(word)) for word in words]
-    if len(words) > 1:
+    """Like `read_inputs`, of one input or more."""
+    paths = [pathlib.Path(os.path.expanduser(word)) for word in inputs]
+    if len(inputs) > 1:
         return _read_files(run, paths, split)
-    (path,), (word,) = paths, words
+    (path,), (word,) = paths, inputs
     suffix = path.suffix.lower()
     if path.is_dir():
         kind = _kind_of_folder(run, path)

@@ -9,16 +9,16 @@ class Recalibration:
     """How a gallery is calibrated when its classes change.
 
     Args:
-        rate: Promised false-accept rate; None: as chosen for the gallery.
-        data: Folder or data set of classes that are not enrolled; None: as in
-            the gallery, else the validation split of the run.
+        false_accept_rate: Promised rate; None: as chosen for the gallery.
+        calibration: Folder or data set of classes that are not enrolled; None:
+            as in the gallery, else the validation split of the run.
         threshold: Whether the gallery has a threshold.
         input_check: Whether the gallery checks that inputs look like the
             calibration examples.
     """
 
-    rate: float | None = None
-    data: str | None = None
+    false_accept_rate: float | None = None
+    calibration: str | None = None
     threshold: bool = True
     input_check: bool = True
 
@@ -29,17 +29,18 @@ class Recalibration:
 
     def check(self) -> None:
         """Checks the flags, before anything is loaded."""
-        if self.data == "":
+        if self.calibration == "":
             raise ValueError(
                 "--calibration is empty; name a folder or data (. is the "
                 "current folder), or leave it out"
             )
-        if self.rate is not None and not 0 < self.rate < 1:
+        rate = self.false_accept_rate
+        if rate is not None and not 0 < rate < 1:
             raise ValueError(
                 "--false-accept-rate must be between 0 and 1, for example "
-                f"0.05; received {self.rate}"
+                f"0.05; received {rate}"
             )
-        if not self.threshold and (self.rate or self.data):
+        if not self.threshold and (rate or self.calibration):
             raise ValueError(
                 "--no-threshold contradicts --false-accept-rate and "
                 "--calibration"
@@ -66,19 +67,21 @@ class Recalibration:
         from trainers.trained.galleries import calibration_inputs
         from trainers.trained.galleries import require_promise
 
-        kept, rate = gallery.held_out_examples_, self.rate
+        kept, rate = gallery.held_out_examples_, self.false_accept_rate
         if rate is None:
             rate = gallery.false_accept_rate_
         if not self.threshold:
             gallery.remove_threshold()
             return lambda: None
-        if kept is None or self.data is not None:
-            others = calibration_inputs(trained, self.data, rate, enrolled)
+        if kept is None or self.calibration is not None:
+            others = calibration_inputs(
+                trained, self.calibration, rate, enrolled
+            )
             gallery.remove_threshold()
             return lambda: calibrate(
                 trained, gallery, others, rate, self.input_check
             )
-        if is_added or self.rate is not None:
+        if is_added or self.false_accept_rate is not None:
             require_promise(set(kept.labels) - enrolled, rate)
         typicality = gallery.typicality if self.input_check else None
         gallery.remove_threshold()

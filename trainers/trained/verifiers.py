@@ -29,9 +29,9 @@ KIND = "scores of held-out pairs of embeddings_tf"
 
 def fitted_verifier(
     trained: Trained,
-    data: str | None,
-    rate: float | None,
-    kind: str,
+    calibration: str | None,
+    false_accept_rate: float | None,
+    fit: str,
     prior: float,
 ) -> tuple[scoring.Verifier, np.ndarray, np.ndarray]:
     """Returns a verifier for held-out classes, from the workdir if it is there.
@@ -41,26 +41,26 @@ def fitted_verifier(
 
     Args:
         trained: The run.
-        data: Folder or data set of held-out classes; None: the validation
-            classes of the run.
-        rate: False-accept rate of the threshold; None: 0.01, or the smallest
+        calibration: Folder or data set of held-out classes; None: the
+            validation classes of the run.
+        false_accept_rate: Rate of the threshold; None: 0.01, or the smallest
             that the number of pairs can measure, if it is higher.
-        kind: Kind of the calibration.
+        fit: Kind of the calibration: `logistic` or `isotonic`.
         prior: Prior probability of the same class.
     """
     # Nothing is computed from recordings and images.
-    held = held_out(trained, data, processed=False)
-    rate = measurable_rate(held.labels, rate)
-    source = _source(trained, data, held)
-    found = _kept(trained, source, rate, kind, prior)
+    held = held_out(trained, calibration, processed=False)
+    rate = measurable_rate(held.labels, false_accept_rate)
+    source = _source(trained, calibration, held)
+    found = _kept(trained, source, rate, fit, prior)
     if found is not None:
         return found
-    inputs = held_out(trained, data)
+    inputs = held_out(trained, calibration)
     embeddings = embed_inputs(trained, inputs, "examples of held-out classes")
     print("Calibrating.", flush=True)
     verifier = scoring.Verifier(
         trained.model,
-        calibration=kind,
+        calibration=fit,
         target_prior=prior,
         embedded=True,
         source=source,
@@ -81,24 +81,25 @@ def fitted_verifier(
     return verifier, scores, is_same
 
 
-def measurable_rate(labels, rate: float | None) -> float:
+def measurable_rate(labels, false_accept_rate: float | None) -> float:
     """Returns the false-accept rate that held-out pairs can measure.
 
     Args:
         labels: Classes of the held-out examples, `(n,)`.
-        rate: As in `fitted_verifier`.
+        false_accept_rate: As in `fitted_verifier`.
 
     Raises:
         ValueError: If the pairs are too few for the rate.
     """
+    rate = RATE if false_accept_rate is None else false_accept_rate
     sizes = np.unique(labels, return_counts=True)[1]
     total = (sizes.sum() ** 2 - np.square(sizes).sum()) // 2
     count = min(int(total), MOST_PAIRS)
     if count < 2:  # `Verifier.fit` refuses one class, and single examples
-        return RATE if rate is None else rate
+        return rate
     smallest = 1 / count
     needed = round(1 / RATE)
-    if rate is None and count < needed:
+    if false_accept_rate is None and count < needed:
         rate = rounded_up(smallest)
         print(
             f"{counted(count, 'pair')} of different held-out classes can "
@@ -106,7 +107,6 @@ def measurable_rate(labels, rate: float | None) -> float:
             f"{needed}.",
             flush=True,
         )
-    rate = RATE if rate is None else rate
     if rate < smallest * (1 - 1e-9):
         more = ", or --calibration with a folder of more examples"
         raise ValueError(
@@ -119,13 +119,13 @@ def measurable_rate(labels, rate: float | None) -> float:
     return rate
 
 
-def _source(trained: Trained, data: str | None, found: Inputs) -> str:
+def _source(trained: Trained, calibration: str | None, found: Inputs) -> str:
     """Where the held-out examples are, and a digest of them.
 
     Of files, the digest covers paths, sizes and times, which is faster than
     their contents. Other examples of the user's own are read.
     """
-    data = data or trained.run.data.dataset
+    data = calibration or trained.run.data.dataset
     is_array = isinstance(found.x, np.ndarray)
     # Prepared data sets, which are not read here, do not change.
     is_read = not is_array and (is_own_data(data) or data == "kaldi")
@@ -151,7 +151,7 @@ def _content_digest(x, number: int) -> str:
     return Copies.digest(x[number]).hex()
 
 
-def _kept(trained: Trained, source, rate, kind, prior):
+def _kept(trained: Trained, source, rate, fit, prior):
     """Returns what is in the workdir, if it was fitted in this way.
 
     The prior shifts the log odds and does not change the fit.
@@ -171,7 +171,7 @@ def _kept(trained: Trained, source, rate, kind, prior):
         found.calibration,
     )
     of_pairs = settings.get("source"), settings.get("report")
-    if of_file != (source, rate, kind):
+    if of_file != (source, rate, fit):
         return None
     if of_pairs != (source, found.report_):
         return None
