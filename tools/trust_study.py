@@ -64,11 +64,11 @@ def pairs(method, plda, cohort, validation, test) -> tuple[dict, dict]:
     from embeddings_tf import metrics
     from embeddings_tf import scoring
     from trainers.measures import calibrated_scores
-    from trainers.measures.scores import all_scores
-    from trainers.measures.scores import likelihood_ratios
+    from trainers.measures.scores import likelihood_ratio_names
     from trainers.measures.scores import of_points
+    from trainers.measures.scores import scores_of_all_pairs
 
-    scores = all_scores(method, plda)
+    scores = scores_of_all_pairs(method, plda)
     scores.pop("fused", None)
     scores["cosine, AS-norm"] = of_points(
         method,
@@ -90,7 +90,7 @@ def pairs(method, plda, cohort, validation, test) -> tuple[dict, dict]:
             "min_cllr": metrics.min_cllr(values, is_target),
             **calibrated_scores.measures(calibrated, values, is_target),
         }
-        if name in likelihood_ratios(method):
+        if name in likelihood_ratio_names(method):
             found[name]["cllr"] = metrics.cllr(values, is_target)
             as_trained[name] = metrics.likelihood_ratio_curve(values, is_target)
         after[name] = metrics.likelihood_ratio_curve(

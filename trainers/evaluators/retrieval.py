@@ -20,7 +20,7 @@ from trainers.measures.embed import embed
 from trainers.measures.embed import embed_points
 from trainers.measures.embed import split_to_embed
 from trainers.measures.held_out import HeldOutPoints
-from trainers.measures.scores import own_score
+from trainers.measures.scores import likelihood_ratio
 from trainers.measures.uncertainties import is_wrong
 from trainers.measures.uncertainties import uncertainties
 from trainers.terminal.progress import Progress
@@ -91,7 +91,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     for split in run.evaluation.splits:
         x, labels = split_to_embed(data, split)
         classes = class_ids(labels)
-        embeddings, own = embed(model, x), own_score(method)
+        embeddings, ratio = embed(model, x), likelihood_ratio(method)
         points = method.points(embeddings).numpy()
         rankings = {
             "": (points, run.evaluation.distance),
@@ -100,8 +100,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
                 run.evaluation.distance,
             ),
         }
-        if own is not None:
-            rankings[f"_{method.name}"] = embeddings, own
+        if ratio is not None:
+            rankings[f"_{method.name}"] = embeddings, ratio
         progress = Progress(len(rankings) * len(classes), "example")
         for name, (found, distance) in rankings.items():
             recall = metrics.recall_at_k(
@@ -121,7 +121,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             figures |= neighbours(model, x, embeddings, classes, names)
         if run.evaluation.cluster:
             scores = (
-                {method.name: own} if own and not method.is_gaussian else {}
+                {method.name: ratio} if ratio and not method.is_gaussian else {}
             )
             results[split] |= clustering(points, classes, scores)
     splits = run.evaluation.splits

@@ -20,12 +20,12 @@ from trainers.measures.embed import split_to_embed
 from trainers.measures.held_out import HeldOut
 from trainers.measures.listed_trials import listed_trials
 from trainers.measures.measured_split import with_title
-from trainers.measures.scores import all_scores
-from trainers.measures.scores import likelihood_ratios
+from trainers.measures.scores import likelihood_ratio_names
 from trainers.measures.scores import normalised_cosine
 from trainers.measures.scores import of_points
-from trainers.measures.scores import pair_score
+from trainers.measures.scores import score_of_all_pairs
 from trainers.measures.scores import score_of_pairs
+from trainers.measures.scores import scores_of_all_pairs
 from trainers.measures.stored_pairs import stored_pairs
 from trainers.measures.streamed_pairs import streamed_pairs
 from trainers.measures.trial_measures import claimed_classes
@@ -55,7 +55,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     method = Method(model)
     score = of_points(method, metrics.cosine_scores)
     if _is_own(wanted.score, method):
-        score = pair_score(method)
+        score = score_of_all_pairs(method)
 
     def accuracy_at_equal_error(embeddings, classes):
         if len(classes) * (len(classes) - 1) // 2 > EXACT_TRIALS:
@@ -181,7 +181,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     wanted, method = run.evaluation, Method(model)
     scores, plda = _scores(run, data, model)
     calibrated = calibrated_scores.calibrate(run, data, model, scores)
-    claims = likelihood_ratios(method)
+    claims = likelihood_ratio_names(method)
     results, figures = {}, {}
     det, as_trained, after = {}, {}, {}
     for split in wanted.splits:
@@ -238,7 +238,7 @@ def _scores(run, data, model) -> tuple[dict, models.PLDA | None]:
     embeddings, classes = embed(model, x), class_ids(labels)
     points = method.points(embeddings).numpy()
     plda = _fitted_plda(run.evaluation.plda, points, classes)
-    scores = all_scores(method, plda, run.evaluation.euclidean)
+    scores = scores_of_all_pairs(method, plda, run.evaluation.euclidean)
     try:
         normalised = normalised_cosine(method, embeddings, classes)
         normalised(embeddings[:1], embeddings[:1])

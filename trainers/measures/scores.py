@@ -10,22 +10,22 @@ from embeddings_tf import scoring
 from embeddings_tf.models.method import Method
 
 
-def own_score(method: Method) -> Callable | None:
-    """Returns the method's score of all pairs of two sets of embeddings.
+def likelihood_ratio(method: Method) -> Callable | None:
+    """Returns the score of all pairs if it is a log-likelihood ratio.
 
-    Returns None unless the score is a log-likelihood ratio, because other
-    scores only repeat the distance of the embeddings.
+    Returns None otherwise: other scores only repeat the distance of the
+    embeddings.
     """
-    return pair_score(method) if method.has_likelihood_ratio else None
+    return score_of_all_pairs(method) if method.has_likelihood_ratio else None
 
 
-def pair_score(method: Method) -> Callable:
-    """Returns the score of all pairs by which `verify` decides."""
+def score_of_all_pairs(method: Method) -> Callable:
+    """Returns the method's score of all pairs, by which `verify` decides."""
     return _seeded(method.score_all_pairs)
 
 
 def score_of_pairs(method: Method) -> Callable:
-    """Like `pair_score`, row by row."""
+    """Like `score_of_all_pairs`, row by row."""
     return _seeded(method.score_pairs)
 
 
@@ -36,7 +36,7 @@ def _seeded(score: Callable) -> Callable:
     )
 
 
-def all_scores(
+def scores_of_all_pairs(
     method: Method, plda, euclidean: bool = False
 ) -> dict[str, Callable]:
     """Returns scores of `(a, width)` and `(b, width)`, the first enrolled.
@@ -50,7 +50,7 @@ def all_scores(
         method,
         metrics.cosine_scores,
         plda and plda.score,
-        pair_score(method),
+        score_of_all_pairs(method),
     )
     return found | (_euclidean(method, _distances) if euclidean else {})
 
@@ -58,7 +58,7 @@ def all_scores(
 def scores_of_pairs(
     method: Method, plda, euclidean: bool = False
 ) -> dict[str, Callable]:
-    """Like `all_scores`, row by row."""
+    """Like `scores_of_all_pairs`, row by row."""
     found = _by_name(
         method,
         metrics.cosine_score_pairs,
@@ -131,7 +131,7 @@ def normalised_cosine(method: Method, embeddings, classes) -> Callable:
     return score
 
 
-def likelihood_ratios(method: Method) -> tuple[str, ...]:
+def likelihood_ratio_names(method: Method) -> tuple[str, ...]:
     """Names of the scores that claim to be log-likelihood ratios."""
     own = (method.name,) if method.has_likelihood_ratio else ()
     return ("plda", *own)

@@ -19,8 +19,8 @@ from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.evaluators import verification
 from trainers.measures.embed import embed
-from trainers.measures.scores import all_scores
 from trainers.measures.scores import normalised_cosine
+from trainers.measures.scores import scores_of_all_pairs
 from trainers.measures.scores import scores_of_pairs
 from trainers.training import checkpoint
 from trainers.training.model import build_model
@@ -393,7 +393,7 @@ def test_a_collapsed_encoder_is_evaluated_without_plda(monkeypatch):
 
 def test_lists_of_trials_without_plda():
     model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
-    for scores in (all_scores, scores_of_pairs):
+    for scores in (scores_of_all_pairs, scores_of_pairs):
         assert [*scores(Method(model), None)][0] == "cosine"
         assert "plda" not in scores(Method(model), None)
 

@@ -38,8 +38,8 @@ def model():
 
 def test_euclidean_distance_is_a_score_on_request(embeddings, model):
     plda, method = PLDA().fit(embeddings, LABELS), Method(model)
-    assert "l2" not in scores.all_scores(method, plda)
-    every = scores.all_scores(method, plda, euclidean=True)["l2"]
+    assert "l2" not in scores.scores_of_all_pairs(method, plda)
+    every = scores.scores_of_all_pairs(method, plda, euclidean=True)["l2"]
     by_row = scores.scores_of_pairs(method, plda, euclidean=True)["l2"]
     first, second = embeddings[:7], embeddings[9:16]
     expected = [[-np.linalg.norm(a - b) for b in second] for a in first]
@@ -56,7 +56,7 @@ def test_means_with_a_covariance_are_compared_without_it():
     x = np.random.default_rng(0).normal(size=(12, 5)).astype("float32")
     mean = x[:, :2]
     plda = PLDA(num_dims=2).fit(mean, np.arange(12) // 4)
-    found = scores.all_scores(method, plda, euclidean=True)
+    found = scores.scores_of_all_pairs(method, plda, euclidean=True)
     unit = mean / np.linalg.norm(mean, axis=1, keepdims=True)
     np.testing.assert_allclose(
         found["cosine"](x[:5], x[5:]), unit[:5] @ unit[5:].T, atol=1e-5
@@ -75,7 +75,7 @@ def test_a_plain_loss_is_scored_as_by_verify(embeddings):
     plda, method = PLDA().fit(embeddings, LABELS), Method(model)
     first, second = embeddings[:7], embeddings[9:16]
     expected = [[-np.square(a - b).sum() for b in second] for a in first]
-    every = scores.all_scores(method, plda)
+    every = scores.scores_of_all_pairs(method, plda)
     assert set(every) == {"cosine", "plda", "triplet_loss"}
     by_row = scores.scores_of_pairs(method, plda)["triplet_loss"]
     np.testing.assert_allclose(
