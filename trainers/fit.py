@@ -93,7 +93,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     batches = data.batches(first_epoch * run.training.steps_per_epoch)
     if model is None:
         model = _new_model(run, data)
-    held_out = _held_out(run, data, model)
+    held_out = _validation(run, data, model)
     if not is_claimed:  # a search has checked the runs of its trials
         _check(run, data, model, batches, held_out)
     saver = _saver(run, workdir, state)
@@ -254,7 +254,7 @@ def check_recipe(run: Run) -> tuple:
     data = Data(run)
     require_classes_of_fold(run, data)
     model = _new_model(run, data)
-    held_out = _held_out(run, data, model)
+    held_out = _validation(run, data, model)
     _check(run, data, model, data.batches(0), held_out)
     return model, held_out
 
@@ -265,7 +265,7 @@ def _check(run: Run, data: Data, model, batches, held_out) -> None:
     _check_step(model, batches, held_out)
 
 
-def _held_out(run: Run, data: Data, model) -> keras.callbacks.Callback:
+def _validation(run: Run, data: Data, model) -> keras.callbacks.Callback:
     """Returns the callback that evaluates held-out data, logs `monitor`."""
     try:
         held_out = evaluator(run).validation(run, data, model)

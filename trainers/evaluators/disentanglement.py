@@ -9,7 +9,7 @@ from embeddings_tf.models.method import Method
 from trainers.data.folds import class_ids
 from trainers.measures.embed import embed_points
 from trainers.measures.embed import split_to_embed
-from trainers.measures.held_out import HeldOutPoints
+from trainers.measures.validation import PointValidation
 from trainers.terminal.progress import Progress
 from trainers.training.model import untrained_model
 
@@ -82,7 +82,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
         return lambda codes, factors: measure(points(codes), factors)
 
     measures = {name: of_points(found) for name, found in measures.items()}
-    return HeldOutPoints(x, factors, measures)
+    return PointValidation(x, factors, measures)
 
 
 def _is_normalized(run, model) -> bool:

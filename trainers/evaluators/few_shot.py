@@ -28,11 +28,11 @@ from trainers.measures.episodes import episodes
 from trainers.measures.episodes import leave_one_out_accuracy
 from trainers.measures.episodes import measure_episodes
 from trainers.measures.episodes import tasks_of
-from trainers.measures.held_out import HeldOut
 from trainers.measures.occluded import BLOCK
 from trainers.measures.occluded import CONDITIONS
 from trainers.measures.occluded import embed_split
 from trainers.measures.occluded import uncertainty
+from trainers.measures.validation import Validation
 from trainers.terminal.progress import Progress
 
 # The legend of a figure has no room for more classes.
@@ -77,7 +77,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
 
     measures = {"few_shot_accuracy": few_shot_accuracy}
     if isinstance(x, Utterances):
-        return HeldOut(x, labels, measures)
+        return Validation(x, labels, measures)
     return callbacks.EmbeddingEvaluation(x, labels, measures, batch_size=BLOCK)
 
 

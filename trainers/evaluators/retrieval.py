@@ -19,10 +19,10 @@ from trainers.measures.embed import BLOCK
 from trainers.measures.embed import embed
 from trainers.measures.embed import embed_points
 from trainers.measures.embed import split_to_embed
-from trainers.measures.held_out import HeldOutPoints
 from trainers.measures.scores import likelihood_ratio
 from trainers.measures.uncertainties import is_wrong
 from trainers.measures.uncertainties import uncertainties
+from trainers.measures.validation import PointValidation
 from trainers.terminal.progress import Progress
 from trainers.terminal.progress import counted_images
 from trainers.training.model import untrained_model
@@ -54,7 +54,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     measures = {"recall_at_1": recall_at_1}
     if wanted.max_k:
         measures["mean_recall"] = mean_recall
-    return HeldOutPoints(x, class_ids(labels), measures)
+    return PointValidation(x, class_ids(labels), measures)
 
 
 def check(run, data) -> None:

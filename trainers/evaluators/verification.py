@@ -17,7 +17,6 @@ from trainers.evaluators.require_at_least import require_at_least
 from trainers.measures import calibrated_scores
 from trainers.measures.embed import embed
 from trainers.measures.embed import split_to_embed
-from trainers.measures.held_out import HeldOut
 from trainers.measures.listed_trials import listed_trials
 from trainers.measures.measured_split import with_title
 from trainers.measures.scores import likelihood_ratio_names
@@ -31,6 +30,7 @@ from trainers.measures.streamed_pairs import streamed_pairs
 from trainers.measures.trial_measures import claimed_classes
 from trainers.measures.trial_measures import distance_properties
 from trainers.measures.trial_measures import streamed
+from trainers.measures.validation import Validation
 
 # More trials are counted in bins instead of stored.
 EXACT_TRIALS = 5_000_000
@@ -67,7 +67,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
     watched = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return HeldOut(x, class_ids(labels), watched)
+    return Validation(x, class_ids(labels), watched)
 
 
 def _is_own(score: str, method: Method) -> bool:
@@ -91,7 +91,7 @@ def _listed_validation(wanted, data, model) -> callbacks.EmbeddingEvaluation:
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
     watched = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return HeldOut(x, np.arange(len(x)), watched)
+    return Validation(x, np.arange(len(x)), watched)
 
 
 def check(run, data) -> None:

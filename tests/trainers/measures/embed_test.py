@@ -13,7 +13,7 @@ from trainers.measures import embed as embed_module
 from trainers.measures.embed import embed
 from trainers.measures.embed import embed_points
 from trainers.measures.embed import head_uncertainty
-from trainers.measures.held_out import HeldOutPoints
+from trainers.measures.validation import PointValidation
 from trainers.training.model import build_model
 
 X = np.random.default_rng(0).normal(size=(9, 3)).astype("float32")
@@ -43,7 +43,7 @@ def test_measures_of_held_out_data_read_means():
         widths.append(embeddings.shape[1])
         return 0.0
 
-    held_out = HeldOutPoints(X, np.arange(9), {"width": width})
+    held_out = PointValidation(X, np.arange(9), {"width": width})
     held_out.set_model(model)
     held_out.on_epoch_end(0, {})
     assert widths == [2]
@@ -54,7 +54,7 @@ def test_measures_of_held_out_data_read_means():
 def test_variances_of_held_out_data_are_those_of_the_model(dim, metrics):
     encoder = keras.Sequential([keras.Input((3,)), GaussianEmbedding(dim)])
     model = EmbeddingModel(encoder, StochasticPrototypes(1))
-    held_out = HeldOutPoints(X, np.arange(9) // 2, metrics)
+    held_out = PointValidation(X, np.arange(9) // 2, metrics)
     held_out.set_model(model)
     logs = {}
     held_out.on_epoch_end(0, logs)
@@ -133,7 +133,7 @@ def test_embedding_shows_its_progress_except_during_training(monkeypatch):
     assert [found.done for found in made] == [300, 300]
     made.pop()
     head_uncertainty(headed(2), x, shown=False)
-    held_out = HeldOutPoints(x, np.arange(300) // 2, {})
+    held_out = PointValidation(x, np.arange(300) // 2, {})
     held_out.set_model(model)
     held_out.embed()
     assert len(made) == 1

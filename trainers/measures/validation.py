@@ -1,4 +1,4 @@
-"""Evaluates held-out data during training like the final evaluation."""
+"""Validation of the commands during training."""
 
 import numpy as np
 
@@ -7,15 +7,18 @@ from embeddings_tf.models.method import Method
 from trainers.measures.embed import embed
 
 
-class HeldOut(callbacks.EmbeddingEvaluation):
-    """Embeds each utterance as a whole, one by one."""
+class Validation(callbacks.EmbeddingEvaluation):
+    """Embeds validation data like the final evaluation.
+
+    Arrays and images are embedded in blocks, utterances one by one.
+    """
 
     def embed(self) -> np.ndarray:
         return embed(self.model, self.x, shown=False)
 
 
-class HeldOutPoints(HeldOut):
-    """Evaluates embeddings as points.
+class PointValidation(Validation):
+    """Passes embeddings to the metrics as points.
 
     `embeddings` stays the output of the model, from which predicted variances
     are read.

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from trainers.measures.held_out import HeldOut
+from trainers.measures.validation import Validation
 
 
 def test_a_training_that_diverges_is_not_blamed_on_the_inputs():
@@ -12,7 +12,7 @@ def test_a_training_that_diverges_is_not_blamed_on_the_inputs():
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     model.layers[-1].bias.assign([np.nan, 0])
     x, labels = np.ones((4, 3), "float32"), np.array([0, 0, 1, 1])
-    callback = HeldOut(x, labels)
+    callback = Validation(x, labels)
     callback.set_model(model)
     with pytest.raises(FloatingPointError, match="in epoch 2; lower the learn"):
         callback.on_epoch_end(1, {})
