@@ -32,7 +32,7 @@ from embeddings_tf.datasets.own_data import own_data
 from embeddings_tf.datasets.prepare import DATA_VARIABLE
 from embeddings_tf.datasets.prepare import MANUAL_VARIABLE
 from embeddings_tf.datasets.prepare import prepare
-from embeddings_tf.datasets.read_prepared import read_split
+from embeddings_tf.datasets.read_prepared import read_prepared
 from embeddings_tf.datasets.speech import read_kaldi
 from embeddings_tf.datasets.speech import read_recordings
 from embeddings_tf.datasets.utterances import Utterances
@@ -186,16 +186,16 @@ def load(
     data_dir = _folder(data_dir, DATA_VARIABLE)
     if name not in CLASS_SPLITS:
         builder = _prepared(tfds, name, data_dir, manual_dir)
-        return read_split(tfds, builder, split, label)
+        return read_prepared(tfds, builder, split, label)
     source, source_split, classes = CLASS_SPLITS[name]
     if split not in classes:
         raise ValueError(unknown_split(name, split, classes))
     builder = _prepared(tfds, source, data_dir, manual_dir)
-    x, labels = read_split(tfds, builder, source_split, None)
+    x, labels = read_prepared(tfds, builder, source_split, None)
     feature = builder.info.features[builder.info.supervised_keys[1]]
     rows = rows_of_classes(labels, classes[split], feature)
     if label is not None:
-        _, labels = read_split(tfds, builder, source_split, label)
+        _, labels = read_prepared(tfds, builder, source_split, label)
     return x.take(rows) if isinstance(x, Images) else x[rows], labels[rows]
 
 

@@ -17,37 +17,31 @@ _READ_BATCH = 1024
 _LABELS = {"stanford_online_products": "class_id"}
 
 
-def read_split(tfds, builder, split, label):
-    try:
-        num_examples = builder.info.splits[split].num_examples
-    except (KeyError, ValueError) as error:
-        # TFDS also accepts "train[:10%]" and "train+test".
-        raise ValueError(
-            unknown_split(
-                builder.info.full_name, split, list(builder.info.splits)
-            )
-        ) from error
+def read_prepared(tfds, builder, split, label):
+    """Reads the examples and labels of a split.
+
+    Args:
+        tfds: The module `tensorflow_datasets`.
+        builder: A builder whose data is prepared.
+        split: Name of a split.
+        label: Name of the feature with the labels; "class": the names of the
+            data set's own labels; None: its own labels.
+
+    Returns:
+        Examples, as an array, `Images` or `Utterances`, and labels.
+
+    Raises:
+        ValueError: If the split or the label does not exist, or examples or
+            labels have no form that can be read.
+        OSError: If the prepared data is damaged.
+    """
+    num_examples = _num_examples(builder, split)
     features = builder.info.features
-    x_key, label_key = _keys(tfds, builder)
-    if x_key not in features or label_key not in features:
-        raise ValueError(
-            f"{builder.info.full_name} has no {x_key!r} and {label_key!r} to "
-            f"load, only {', '.join(features)}; read it with tfds.load."
-        )
-    own_names = label == "class"
-    if label is not None and not own_names:
-        known = [key for key in features if _is_label(tfds, features[key])]
-        known = ["class", *known]
-        if label not in known:
-            raise ValueError(
-                f"{builder.info.full_name} has no label {label!r}: expected "
-                f"one of {', '.join(known)}."
-            )
-        label_key = label
-    _require_label(tfds, builder, x_key, label_key)
+    x_key, label_key = _checked_keys(tfds, builder, label)
     shape = features[x_key].shape
-    is_image = isinstance(features[x_key], tfds.features.Image)
-    read_later = is_image and None in shape
+    read_later = None in shape and isinstance(
+        features[x_key], tfds.features.Image
+    )
     if None in shape[1:] and not read_later:
         raise ValueError(
             f"Examples of {builder.info.full_name} differ in shape, {shape}; "
@@ -65,32 +59,11 @@ def read_split(tfds, builder, split, label):
         x = None
     else:
         x = np.empty((num_examples, *shape), features[x_key].np_dtype)
-    with _no_warnings_about_itself():
-        dataset = builder.as_dataset(
-            split=split,
-            batch_size=None if has_length else _READ_BATCH,
-            shuffle_files=False,
-            # Files are read one by one, to keep the order of the data set.
-            read_config=tfds.ReadConfig(
-                interleave_cycle_length=1, try_autocache=False
-            ),
-            decoders=tfds.decode.PartialDecoding(
-                {label_key} if read_later else {x_key, label_key}
-            ),
-        )
-    first = 0
+    keys = {label_key} if read_later else {x_key, label_key}
+    batch_size = None if has_length else _READ_BATCH
+    dataset = _in_order(tfds, builder, split, keys, batch_size)
     try:
-        for batch in dataset.as_numpy_iterator():
-            if has_length:
-                x[first] = batch[x_key]
-                labels[first] = batch[label_key]
-                first += 1
-            else:
-                block = slice(first, first + len(batch[label_key]))
-                if not read_later:
-                    x[block] = batch[x_key]
-                labels[block] = batch[label_key]
-                first = block.stop
+        count = _fill(x, labels, dataset, x_key, label_key, has_length)
         if read_later:
             x = Images(*image_reader(builder, split, x_key))
     except (
@@ -99,13 +72,13 @@ def read_split(tfds, builder, split, label):
         tf.errors.InvalidArgumentError,
     ) as error:
         raise OSError(_damaged(builder)) from error
-    if first != num_examples or len(x) != num_examples:
+    if count != num_examples or len(x) != num_examples:
         raise OSError(_damaged(builder))
     if is_text:
         labels = np.char.decode(labels.astype(np.bytes_), "utf-8")
     else:
         labels = _fitting(labels, label_key, builder)
-    if own_names:
+    if label == "class":
         labels = _names(features[label_key], labels)
     if has_length:
         x = Utterances(
@@ -114,6 +87,75 @@ def read_split(tfds, builder, split, label):
             sample_rate=getattr(features[x_key], "sample_rate", None) or None,
         )
     return x, labels
+
+
+def _num_examples(builder, split):
+    try:
+        return builder.info.splits[split].num_examples
+    except (KeyError, ValueError) as error:
+        # TFDS also accepts "train[:10%]" and "train+test".
+        raise ValueError(
+            unknown_split(
+                builder.info.full_name, split, list(builder.info.splits)
+            )
+        ) from error
+
+
+def _checked_keys(tfds, builder, label):
+    """Returns the names of examples and of the wanted label.
+
+    Raises:
+        ValueError: If a feature is missing or cannot be read.
+    """
+    features = builder.info.features
+    x_key, label_key = _keys(tfds, builder)
+    if x_key not in features or label_key not in features:
+        raise ValueError(
+            f"{builder.info.full_name} has no {x_key!r} and {label_key!r} to "
+            f"load, only {', '.join(features)}; read it with tfds.load."
+        )
+    if label not in (None, "class"):
+        known = [key for key in features if _is_label(tfds, features[key])]
+        known = ["class", *known]
+        if label not in known:
+            raise ValueError(
+                f"{builder.info.full_name} has no label {label!r}: expected "
+                f"one of {', '.join(known)}."
+            )
+        label_key = label
+    _require_label(tfds, builder, x_key, label_key)
+    return x_key, label_key
+
+
+def _in_order(tfds, builder, split, keys, batch_size):
+    """Returns some features of a split as a dataset, in the stored order."""
+    with _no_warnings_about_itself():
+        return builder.as_dataset(
+            split=split,
+            batch_size=batch_size,
+            shuffle_files=False,
+            # Files are read one by one, to keep the order of the data set.
+            read_config=tfds.ReadConfig(
+                interleave_cycle_length=1, try_autocache=False
+            ),
+            decoders=tfds.decode.PartialDecoding(keys),
+        )
+
+
+def _fill(x, labels, dataset, x_key, label_key, has_length):
+    """Writes examples, unless `x` is None, and labels; returns their number."""
+    first = 0
+    for batch in dataset.as_numpy_iterator():
+        if has_length:
+            rows, last = first, first + 1
+        else:
+            last = first + len(batch[label_key])
+            rows = slice(first, last)
+        if x is not None:
+            x[rows] = batch[x_key]
+        labels[rows] = batch[label_key]
+        first = last
+    return first
 
 
 def _keys(tfds, builder):

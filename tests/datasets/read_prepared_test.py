@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from embeddings_tf.datasets.read_prepared import read_split
+from embeddings_tf.datasets.read_prepared import read_prepared
 
 
 def prepared(tmp_path, examples, features):
@@ -31,13 +31,13 @@ def test_labels_do_not_wrap(tmp_path, largest):
         },
     )
     if largest < 2**31:
-        found_x, found = read_split(tfds, builder, "train", None)
+        found_x, found = read_prepared(tfds, builder, "train", None)
         assert found.dtype == np.int32
         order = np.argsort(found_x.argmax(1))
         np.testing.assert_array_equal(found[order], labels)
     else:
         with pytest.raises(ValueError, match=f"32 bits; .* to {largest}"):
-            read_split(tfds, builder, "train", None)
+            read_prepared(tfds, builder, "train", None)
 
 
 IMAGES = np.arange(24, dtype="uint8").reshape(2, 2, 2, 3)
@@ -53,7 +53,7 @@ def test_an_image_declared_as_the_label_is_the_example(tmp_path, monkeypatch):
     )
     keys = "label", "image"
     monkeypatch.setattr(type(builder.info), "supervised_keys", keys)
-    x, labels = read_split(tfds, builder, "train", None)
+    x, labels = read_prepared(tfds, builder, "train", None)
     order = np.argsort(labels)
     np.testing.assert_array_equal(x[order], IMAGES)
     assert labels[order].tolist() == ["ann", "bob"]
@@ -90,4 +90,4 @@ def test_labels_and_examples_of_other_kinds_are_refused(
 ):
     builder = prepared(tmp_path, examples, features)
     with pytest.raises(ValueError, match=message):
-        read_split(tfds, builder, "train", None)
+        read_prepared(tfds, builder, "train", None)

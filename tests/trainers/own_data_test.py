@@ -33,7 +33,7 @@ from trainers.data.data_fingerprint import fingerprint
 from trainers.data.same_data import FINGERPRINTS
 from trainers.data.same_data import record_fingerprints
 from trainers.data.same_data import require_recorded_data
-from trainers.trained.inputs import read_split
+from trainers.trained.inputs import inputs_of_split
 from trainers.workdirs import workdir as workdirs
 from trainers.workdirs.other_data_error import OtherDataError
 
@@ -735,7 +735,7 @@ def test_names_of_classes_are_those_of_the_other_commands(tmp_path):
         fields = [word.partition(".")[2] for word in words(dataset)]
         run = load_recipe(RECIPE, fields)
         assert classes_of(run, Data(run))["splits"]["train"] == expected
-        assert {*read_split(run, "train").labels} == {*expected}
+        assert {*inputs_of_split(run, "train").labels} == {*expected}
 
 
 def test_names_of_rows_of_a_function_of_one_split(tmp_path):
@@ -760,7 +760,7 @@ def test_names_of_rows_of_a_function_of_one_split(tmp_path):
     ]:
         fields = words(f"{file}:{function}")
         run = load_recipe(RECIPE, [word.partition(".")[2] for word in fields])
-        assert read_split(run, "test").names.tolist() == expected
+        assert inputs_of_split(run, "test").names.tolist() == expected
 
 
 def test_check_names_copies(tmp_path, capsys):

@@ -13,8 +13,8 @@ from trainers.data.classes import trained_names
 from trainers.data.data import Data
 from trainers.terminal.progress import counted_images
 from trainers.trained.inputs import Inputs
+from trainers.trained.inputs import inputs_of_split
 from trainers.trained.inputs import read_inputs
-from trainers.trained.inputs import read_split
 from trainers.trained.stored_paths import relative_path
 from trainers.trained.trained import Trained
 from trainers.trained.trained import embed_inputs
@@ -210,7 +210,7 @@ def held_out(
     if calibration is None:
         what = f"the split {run.evaluation.validation.split} of the run"
         split = run.evaluation.validation.split
-        found = read_split(run, split, processed=processed)
+        found = inputs_of_split(run, split, processed=processed)
     else:
         what = f"--calibration {calibration}"
         remedy = (

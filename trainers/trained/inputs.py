@@ -108,7 +108,7 @@ def read_inputs(
             "the run evaluates lists of trials; name the inputs, or --split"
         )
     split = split or run.evaluation.splits[0]
-    return read_split(run, split, processed=processed)
+    return inputs_of_split(run, split, processed=processed)
 
 
 def _read_inputs(
@@ -140,7 +140,7 @@ def _read_inputs(
     data = dataclasses.replace(run.data, dataset=word, **own)
     run = dataclasses.replace(run, data=data)
     try:
-        return read_split(run, split or "all", processed=processed)
+        return inputs_of_split(run, split or "all", processed=processed)
     except ValueError as error:
         if split or "Unknown split 'all'" not in str(error):
             raise
@@ -195,7 +195,7 @@ def read_rows(run: Run, data: str, names: list[str], split: str = "") -> Inputs:
     return found.take(np.array([rows[name] for name in names]))
 
 
-def read_split(run: Run, split: str, *, processed: bool = True) -> Inputs:
+def inputs_of_split(run: Run, split: str, *, processed: bool = True) -> Inputs:
     """Reads a split of the run's data, with the names of its classes."""
     data = Data(run).named(split)
     x, labels = data.split(split) if processed else data.unprocessed(split)
