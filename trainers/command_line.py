@@ -147,6 +147,15 @@ def add_gallery(parser: argparse.ArgumentParser, made_by: str) -> None:
     )
 
 
+def add_answers(parser: argparse.ArgumentParser, picture: str = "") -> None:
+    """Adds `--output`, and `--figure` with what the picture shows."""
+    parser.add_argument(
+        "--output", metavar="FILE", help="also write FILE.json or FILE.csv"
+    )
+    if picture:
+        parser.add_argument("--figure", metavar="FILE.png", help=picture)
+
+
 def parse(parser: argparse.ArgumentParser, words=None):
     """Parses known flags and the `--config.field=value` overrides.
 

@@ -48,11 +48,11 @@ def embed_data(
     projector: str | None,
 ) -> None:
     """Embeds inputs and writes embeddings, labels and paths."""
-    from trainers.trained.answers_file import require_not_read
-    from trainers.trained.answers_file import require_writable
+    from trainers.trained.written_files import require_not_read
+    from trainers.trained.written_files import writable_file
     from trainers.workdirs.writable_folder import writable_folder
 
-    path = require_writable("--output", output, ENDINGS)
+    path = writable_file("--output", output, ENDINGS)
     written = {"--output": path}
     if projector is not None:
         written["--projector"] = writable_folder("--projector", projector)

@@ -147,9 +147,9 @@ def enroll(
         false_accept_rate, calibration, input_check, threshold: As in
             `Recalibration`.
     """
-    from trainers.trained.answers_file import require_writable
+    from trainers.trained.written_files import writable_file
 
-    path = require_writable("--gallery", gallery, (".npz",))
+    path = writable_file("--gallery", gallery, (".npz",))
     chosen = _Chosen(
         inputs,
         split,

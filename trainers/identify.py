@@ -14,11 +14,10 @@ from trainers import command_line
 from trainers.checked_arguments import checked_arguments
 from trainers.terminal import command_names
 from trainers.trained.answers_file import MOST_LINES
-from trainers.trained.answers_file import add_answers
 from trainers.trained.answers_file import answers_paths
 from trainers.trained.answers_file import print_more
-from trainers.trained.answers_file import require_not_read
 from trainers.trained.answers_file import write_answers
+from trainers.trained.written_files import require_not_read
 
 # Answers are independent of each other, so blocks do not change them.
 ROWS_AT_ONCE = 256
@@ -32,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command_line.add_inputs(result)
     command_line.add_gallery(result, "`enroll`")
-    add_answers(
+    command_line.add_answers(
         result, "histogram of the scores; default: identify.png in the workdir"
     )
     return result

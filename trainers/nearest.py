@@ -14,11 +14,10 @@ from trainers import command_line
 from trainers.checked_arguments import checked_arguments
 from trainers.terminal import command_names
 from trainers.trained.answers_file import MOST_LINES
-from trainers.trained.answers_file import add_answers
 from trainers.trained.answers_file import answers_paths
 from trainers.trained.answers_file import print_more
-from trainers.trained.answers_file import require_not_read
 from trainers.trained.answers_file import write_answers
+from trainers.trained.written_files import require_not_read
 
 QUERIES_DRAWN = 8
 
@@ -40,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="search by FAISS, for very large galleries; default: exact",
     )
-    add_answers(
+    command_line.add_answers(
         result,
         "pictures of neighbours, wrong ones framed; default: nearest.png in "
         "the workdir",

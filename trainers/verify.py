@@ -12,11 +12,10 @@ from trainers import command_line
 from trainers.checked_arguments import checked_arguments
 from trainers.terminal import command_names
 from trainers.trained.answers_file import MOST_LINES
-from trainers.trained.answers_file import add_answers
 from trainers.trained.answers_file import answers_paths
 from trainers.trained.answers_file import print_more
-from trainers.trained.answers_file import require_not_read
 from trainers.trained.answers_file import write_answers
+from trainers.trained.written_files import require_not_read
 
 CALIBRATIONS = ("logistic", "isotonic")
 # Pairs that the picture marks.
@@ -89,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
         help="probability of the same class before the inputs are seen; "
         "default: 0.5",
     )
-    add_answers(result)
+    command_line.add_answers(result)
     return result
 
 
