@@ -37,10 +37,11 @@ def demo(workdir: str, overrides: list[str]) -> None:
         )
     from trainers.evaluate import evaluate
     from trainers.export import export
-    from trainers.export import model_folder
     from trainers.train import train
+    from trainers.workdirs.model_folder import writable_model_folder
 
-    folder = model_folder("--workdir", workdir)  # refused before it trains
+    # Refused before it trains.
+    folder = writable_model_folder("--workdir", workdir)
     seconds = {}
 
     def step(title, function, *arguments):

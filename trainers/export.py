@@ -4,9 +4,7 @@
 """
 
 import argparse
-import os
 import pathlib
-import re
 import shlex
 import sys
 
@@ -103,10 +101,12 @@ def export(
     from trainers.terminal.quiet import import_tensorflow
     from trainers.terminal.quiet import quiet_import
     from trainers.workdirs.lock import read_workdir
+    from trainers.workdirs.model_folder import require_writable_models_config
+    from trainers.workdirs.model_folder import writable_model_folder
     from trainers.workdirs.require_outside_data import require_outside_data
     from trainers.workdirs.workdir import run_of_workdir
 
-    _require_no_run(model_folder("--directory", directory))
+    _require_no_run(writable_model_folder("--directory", directory))
     with read_workdir(workdir) as path:
         _, run = run_of_workdir(path)
         require_outside_data("--directory", directory, run.data.dataset)
@@ -124,7 +124,8 @@ def export(
         from trainers.workdirs.run_card import run_card
 
         check_label(label)
-        models = folder_of_models(directory)
+        require_writable_models_config(directory)
+        models = pathlib.Path(directory).resolve().parent
         require_model_list(read_models_config(models), models)
         preprocessing = _preprocessing(path, run)
         reached = unfinished(path, run.training.num_epochs)
@@ -160,43 +161,6 @@ def export(
     return written
 
 
-def model_folder(flag: str, directory: str) -> pathlib.Path:
-    """Returns the folder of a flag, which a SavedModel can be written to.
-
-    Raises:
-        ValueError: If it is a file or in a version, or TensorFlow cannot load
-            from it.
-        OSError: If nothing can be written to it.
-    """
-    from trainers.workdirs.workdir import require_utf8
-    from trainers.workdirs.writable_folder import writable_folder
-
-    folder = writable_folder(flag, directory)
-    require_utf8(flag, folder)
-    if re.search(r"\[.*\]|\\", os.path.abspath(folder)):
-        raise ValueError(
-            f"{flag} {directory}: TensorFlow reads [ ] and \\ in the path of a "
-            "model as a pattern, and could not load the model; name a folder "
-            "without them"
-        )
-    _require_outside_versions(flag, folder)
-    return folder
-
-
-def _require_outside_versions(flag: str, folder: pathlib.Path) -> None:
-    """Raises ValueError if a folder is in a version, which stays as it is."""
-    resolved = folder.resolve()
-    for place in (resolved, *resolved.parents):
-        if os.path.isfile(place / "saved_model.pb"):
-            model = place.parent
-            if not folder.is_absolute():
-                model = os.path.relpath(model)
-            raise ValueError(
-                f"{flag} {folder} is {'' if place == resolved else 'in '}a "
-                f"version of a model already; name its folder, {model}"
-            )
-
-
 def _require_no_run(folder: pathlib.Path) -> None:
     """Raises ValueError if a folder is the workdir of a run."""
     if (folder / "config.json").is_file():
@@ -204,25 +168,6 @@ def _require_no_run(folder: pathlib.Path) -> None:
             f"--directory {folder} is the workdir of a run (it has a "
             "config.json); name another folder, such as saved_models/NAME"
         )
-
-
-def folder_of_models(directory: str) -> pathlib.Path:
-    """Returns the folder with the `models.config` of a model.
-
-    Raises:
-        OSError: If the file cannot be written.
-    """
-    from embeddings_tf.export.models_config import FILE
-    from trainers.workdirs.try_to_write import require_can_write
-
-    models = pathlib.Path(directory).resolve().parent
-    if models.is_dir():  # otherwise, it is made
-        require_can_write(
-            f"--directory {directory}: {models / FILE}",
-            models / FILE,
-            f"make {models} writable, or name a folder in another",
-        )
-    return models
 
 
 def _preprocessing(path: pathlib.Path, run):

@@ -29,14 +29,14 @@ def parser() -> argparse.ArgumentParser:
 def label(directory: str, version: int, name: str) -> None:
     """Labels a version; prints all labels of the model."""
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.model_folder import require_writable_models_config
     from trainers.workdirs.workdir import folder_argument
 
     folder = folder_argument("--directory", directory)
     import_tensorflow()
     from embeddings_tf.export.models_config import label_version
-    from trainers.export import folder_of_models
 
-    folder_of_models(directory)
+    require_writable_models_config(directory)
     labels = label_version(folder, version, name)
     for found in sorted(labels):
         print(f"{found}: version {labels[found]}")

@@ -37,6 +37,7 @@ from trainers.training import checkpoint
 from trainers.training.training_state import MEMBER
 from trainers.workdirs import workdir as workdirs
 from trainers.workdirs.lock import open_workdir
+from trainers.workdirs.model_folder import writable_model_folder
 from trainers.workdirs.results import drop_results
 from trainers.workdirs.results import update_results
 from tuning import search
@@ -505,7 +506,7 @@ class TestExport:
         with monkeypatch.context() as inside:
             inside.chdir(tmp_path / "c[d]")
             with pytest.raises(ValueError, match="as a pattern"):
-                export.model_folder("--directory", "model")
+                writable_model_folder("--directory", "model")
         (tmp_path / "c[d]").rmdir()
         assert sorted(os.listdir(tmp_path)) == before
 
@@ -553,12 +554,12 @@ class TestExport:
             with pytest.raises(FileNotFoundError, match="any matching"):
                 tf.saved_model.load(place + "/1")
             with pytest.raises(ValueError, match="as a pattern"):
-                export.model_folder("--directory", place)
+                writable_model_folder("--directory", place)
             with pytest.raises(ValueError, match="as a pattern"):
                 version_folder(tmp_path / name, None)
         else:
             assert tf.saved_model.load(place + "/1").x == 3.0
-            folder = export.model_folder("--directory", place)
+            folder = writable_model_folder("--directory", place)
             assert version_folder(folder, None) == tmp_path / name / "2"
 
     @pytest.mark.parametrize(
