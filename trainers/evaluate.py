@@ -29,7 +29,6 @@ def parser() -> argparse.ArgumentParser:
 
 def evaluate(workdir: str, overrides: list[str]) -> dict:
     """Evaluates the best checkpoint of a run; returns the results."""
-    from trainers.config.evaluation_fields import FewShot
     from trainers.evaluators import evaluator
     from trainers.terminal.quiet import import_tensorflow
     from trainers.workdirs.lock import open_workdir
@@ -44,12 +43,8 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         _, own = run_of_workdir(path)
         run = _run_to_evaluate(own, overrides)
         import_tensorflow()
-        from trainers.data.backbone_features import require_same_backbone
-        from trainers.data.classes import classes_of
-        from trainers.data.classes import require_same_classes
         from trainers.data.data import Data
         from trainers.data.data_fingerprint import evaluation_fingerprint
-        from trainers.data.same_data import require_unseen_test
         from trainers.training.checkpoint import load_best
         from trainers.training.unfinished import unfinished
 
@@ -66,9 +61,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         if module is not evaluator(own):
             section += f"_{run.evaluation.name}"
         module.check(run, data)
-        require_same_classes(path, classes_of(own, Data(own)))
-        require_unseen_test(path, data, before)
-        require_same_backbone(path, run.data)
+        _check(path, own, data, before)
         results, figures = module.evaluate(run, data, load_best(path))
         if section != "evaluation":  # keeps the run's own pictures
             figures = {f"{section}_{n}": f for n, f in figures.items()}
@@ -84,6 +77,34 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         }
         update_results(path, **{section: found})
     print(module.summary(results))
+    _print_end(workdir, path, run, section, replaced)
+    return results
+
+
+def _check(path, own, data, before: dict) -> None:
+    """Checks the data of an evaluation against the training of the run.
+
+    Args:
+        path: Folder of the run.
+        own: The run as it was trained.
+        data: Data of the evaluation.
+        before: The results so far.
+    """
+    from trainers.data.backbone_features import require_same_backbone
+    from trainers.data.classes import classes_of
+    from trainers.data.classes import require_same_classes
+    from trainers.data.data import Data
+    from trainers.data.same_data import require_unseen_test
+
+    require_same_classes(path, classes_of(own, Data(own)))
+    require_unseen_test(path, data, before)
+    require_same_backbone(path, data.run.data)
+
+
+def _print_end(workdir: str, path, run, section: str, replaced: str) -> None:
+    """Prints where the results are, and what to do next."""
+    from trainers.config.evaluation_fields import FewShot
+
     if section != "evaluation":
         print(
             f"{run.evaluation.name} is not the run's own evaluation: its "
@@ -101,7 +122,6 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             f"Or: {command_names.shell_command('trainers.enroll')} DATA "
             f"--workdir {shlex.quote(str(workdir))} --gallery FILE.npz"
         )
-    return results
 
 
 def _run_to_evaluate(run, overrides: list[str]):

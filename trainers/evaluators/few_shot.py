@@ -191,9 +191,7 @@ def measure(
             splits; the figure of the embeddings has one panel per factor.
         num_classes_drawn: Number of classes in that figure; None: all.
     """
-    wanted = run.evaluation
-    log_prob = episode_log_prob(model, wanted.num_samples)
-    tasks = tasks_of(splits, wanted)
+    tasks = tasks_of(splits, run.evaluation)
     results: dict = {}
     for name, split, task in tasks:
         if np.isin(split.labels, trained).any():
@@ -201,11 +199,48 @@ def measure(
         found = unknown_classes.measure(model, split, task)
         if found is not None:
             results.setdefault("unknown_classes", {})[name] = found
+    cells, reliability, reject, confusions = _over_episodes(
+        run.evaluation, model, tasks
+    )
+    results |= cells
+    method, occlusion = Method(model), {}
+    if method.has_variances and splits[0].corrupted:
+        results["uncertainty"], occlusion = uncertainty(method, splits)
+    results |= method.diagnostics()
+    figures = {
+        "evaluation": viz.evaluation_figure(reliability, reject, occlusion),
+        "confusion": viz.confusion_figure(
+            *confusions,
+            title=f"{tasks[0][0].replace('_', ' ')}: answers in random "
+            f"episodes of {splits[0].num_classes} classes",
+        ),
+    }
+    if method.points(splits[0].clean[:1]).shape[1] >= 2:
+        figures["embedding"] = _embedding_figure(
+            method,
+            splits,
+            trained,
+            factors,
+            num_classes_drawn,
+            f"{run.data.dataset}: clean examples",
+        )
+    return results, figures
+
+
+def _over_episodes(wanted, model, tasks) -> tuple[dict, dict, dict, tuple]:
+    """Measures random episodes of every task and condition.
+
+    Returns:
+        The results by task and condition, the curves of reliability and of
+        rejection by title, and the confusion of the first task.
+    """
+    log_prob = episode_log_prob(model, wanted.num_samples)
     progress = Progress(
         sum(len(split.conditions) for _, split, _ in tasks)
         * wanted.num_episodes
     )
-    reliability, reject, confusions = {}, {}, []
+    results: dict = {}
+    reliability, reject, confusions = {}, {}, ()
     for name, split, task in tasks:
         results[name] = {}
         for condition in split.conditions:
@@ -228,34 +263,22 @@ def measure(
             title = f"{name.removeprefix('test_')}, {condition}"
             title = title.replace("_", " ")
             reliability[title], reject[title] = curves
+    return results, reliability, reject, confusions
 
+
+def _embedding_figure(method, splits, trained, factors, num_classes, title):
+    """Draws clean examples of some or all classes, as `measure` says."""
     embeddings = np.concatenate([split.clean for split in splits])
     labels = np.concatenate([split.labels for split in splits])
     names = np.concatenate([split.class_names for split in splits])
-    occlusion = {}
-    method = Method(model)
-    if method.has_variances and splits[0].corrupted:
-        results["uncertainty"], occlusion = uncertainty(method, splits)
-    results |= method.diagnostics()
-
-    figures = {
-        "evaluation": viz.evaluation_figure(reliability, reject, occlusion)
-    }
-    figures["confusion"] = viz.confusion_figure(
-        *confusions,
-        title=f"{tasks[0][0].replace('_', ' ')}: answers in random episodes "
-        f"of {splits[0].num_classes} classes",
+    rows = _rows_per_class(labels, 30, num_classes)
+    return viz.embedding_figure(
+        **plane(method, embeddings[rows]),
+        labels=names[rows],
+        seen=np.isin(labels[rows], trained),
+        factors={name: values[rows] for name, values in factors.items()},
+        title=title,
     )
-    if method.points(embeddings[:1]).shape[1] >= 2:
-        rows = _rows_per_class(labels, 30, num_classes_drawn)
-        figures["embedding"] = viz.embedding_figure(
-            **plane(method, embeddings[rows]),
-            labels=names[rows],
-            seen=np.isin(labels[rows], trained),
-            factors={title: values[rows] for title, values in factors.items()},
-            title=f"{run.data.dataset}: clean examples",
-        )
-    return results, figures
 
 
 def summary(results: dict) -> str:
