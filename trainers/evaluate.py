@@ -104,6 +104,7 @@ def _check(path, own, data, before: dict) -> None:
 def _print_end(workdir: str, path, run, section: str, replaced: str) -> None:
     """Prints where the results are, and what to do next."""
     from trainers.config.evaluation_fields import FewShot
+    from trainers.data.classes import validates_on_trained
 
     if section != "evaluation":
         print(
@@ -118,9 +119,11 @@ def _print_end(workdir: str, path, run, section: str, replaced: str) -> None:
         f"{next_export(workdir)}"
     )
     if isinstance(run.evaluation, FewShot):
+        # Classes of the training cannot set a threshold.
+        more = " --no-threshold" * validates_on_trained(path, run)
         print(
             f"Or: {command_names.shell_command('trainers.enroll')} DATA "
-            f"--workdir {shlex.quote(str(workdir))} --gallery FILE.npz"
+            f"--workdir {shlex.quote(str(workdir))} --gallery FILE.npz{more}"
         )
 
 

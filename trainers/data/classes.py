@@ -220,6 +220,15 @@ def trained_names(workdir: pathlib.Path, split: str) -> set[str] | None:
     return None if names is None else set(names)
 
 
+def validates_on_trained(workdir: pathlib.Path, run: Run) -> bool:
+    """Whether the training wrote classes that it also validates on."""
+    trained, validation = (
+        trained_names(workdir, split) or set()
+        for split in (run.data.split, run.evaluation.validation.split)
+    )
+    return not trained.isdisjoint(validation)
+
+
 def split_sizes(workdir: pathlib.Path, *, by_class: bool) -> dict[str, int]:
     """Returns the size of every split as the training wrote it, if it did.
 

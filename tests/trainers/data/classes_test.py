@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.scoring.open_set import require_free_answer
+from trainers.config import load_recipe
 from trainers.data import classes
 from trainers.workdirs.other_data_error import OtherDataError
 
@@ -52,6 +53,19 @@ def test_names_and_sizes_of_recorded_splits(tmp_path):
     classes.write_classes(tmp_path, found)
     sizes = classes.split_sizes(tmp_path, by_class=True)
     assert sizes == {"train": 2, "test": 1}
+
+
+@pytest.mark.parametrize(
+    ("validation", "expected"), [("calm", True), ("sad", False), (None, False)]
+)
+def test_validation_on_classes_of_the_training(validation, expected, tmp_path):
+    run = load_recipe("omniglot_retrieval_triplet")
+    assert not classes.validates_on_trained(tmp_path, run)
+    splits = {run.data.split: {"calm": 5, "glad": 6}}
+    if validation is not None:
+        splits[run.evaluation.validation.split] = {validation: 2}
+    classes.write_classes(tmp_path, {"splits": splits})
+    assert classes.validates_on_trained(tmp_path, run) is expected
 
 
 @pytest.mark.parametrize(
