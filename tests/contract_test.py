@@ -13,6 +13,8 @@ import embeddings_tf
 PROMISED = [
     "losses.f_statistic_loss(y_true, y_pred, num_dims=2, "
     'grand_mean="class_means", direction="separate")',
+    'losses.FStatisticLoss(num_dims=2, grand_mean="class_means", '
+    'direction="separate")',
     'losses.TripletLoss(margin=0.1, mining="all", distance="squared_l2")',
     "losses.PrototypicalLoss(num_support)",
     "layers.GaussianEmbedding(dim)",
@@ -35,6 +37,8 @@ PROMISED = [
     'metrics.recall_at_k(embeddings, labels, k=(1,), distance="l2", '
     "gallery=None, gallery_labels=None)",
     "metrics.equal_error_rate(scores, is_target)",
+    "metrics.roc_auc(scores, is_target)",
+    "metrics.det_curve(scores, is_target)",
     "metrics.mutual_information(codes, factors, bins=20)",
     'metrics.explicitness(codes, factors, variant="paper")',
     "metrics.single_dimension_auc(codes, factors)",
@@ -55,9 +59,7 @@ NAMES = [
     ("losses", "contrastive_loss"),
     ("losses", "prototypical_loss"),
     ("models", "BetaVAE"),
-    ("metrics", "roc_auc"),
     ("metrics", "min_dcf"),
-    ("metrics", "det_curve"),
     ("metrics", "modularity"),
     ("metrics", "normalized_mutual_information"),
     ("metrics", "few_shot_accuracy"),

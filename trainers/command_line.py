@@ -123,14 +123,17 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_inputs(parser: argparse.ArgumentParser, help=INPUTS_HELP) -> None:
+def add_inputs(
+    parser: argparse.ArgumentParser,
+    help=INPUTS_HELP,
+    default_split="all, or the evaluated split of the run's own data",
+) -> None:
     """Adds the inputs of a command, and their split."""
     parser.add_argument("inputs", nargs="*", metavar="INPUT", help=help)
     parser.add_argument(
         "--split",
         default="",
-        help="split of the data; default: all, or the evaluated split of the "
-        "run's own data",
+        help=f"split of the data; default: {default_split}",
     )
 
 

@@ -6,6 +6,7 @@
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 
 from trainers import command_line
 from trainers.checked_arguments import checked_arguments
@@ -42,12 +43,26 @@ def parser() -> argparse.ArgumentParser:
 @checked_arguments()
 def embed_data(
     workdir: str,
-    inputs: list[str],
-    split: str,
+    inputs: Sequence[str] = (),
+    *,
     output: str,
-    projector: str | None,
+    split: str = "",
+    projector: str | None = None,
 ) -> None:
-    """Embeds inputs and writes embeddings, labels and paths."""
+    """Embeds inputs and writes embeddings, labels and paths.
+
+    Args:
+        workdir: Folder of the run.
+        inputs: As for `trainers.trained.inputs.read_inputs`.
+        output: The file to write, `.npz` or `.parquet`.
+        split: Split of the data; "": all, or without inputs the split that is
+            evaluated.
+        projector: A folder for TensorBoard's Embedding Projector; None: none.
+
+    Raises:
+        ValueError: If an argument or an input does not fit, or a file cannot
+            be written.
+    """
     from trainers.trained.written_files import require_not_read
     from trainers.trained.written_files import writable_file
     from trainers.workdirs.writable_folder import writable_folder
@@ -255,9 +270,9 @@ def main(words=None) -> int:
         embed_data,
         arguments.workdir,
         arguments.inputs,
-        arguments.split,
-        arguments.output,
-        arguments.projector,
+        output=arguments.output,
+        split=arguments.split,
+        projector=arguments.projector,
     )
 
 

@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
         result,
         "one folder with a subfolder per class, or one data set such as "
         "image_folder:PATH; or files of one class, with --class",
+        default_split="all",
     )
     result.add_argument(
         "--gallery",

@@ -53,7 +53,8 @@ def identify(
         gallery: File of the gallery.
         inputs: As for `trainers.trained.inputs.read_inputs`.
         workdir: Folder of the run; None: as in the gallery.
-        split: Split of the data; "": all.
+        split: Split of the data; "": all, or without inputs the split that is
+            evaluated.
         output: File of the answers, or None.
         figure: File of the picture; None: in the workdir.
 

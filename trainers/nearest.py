@@ -65,7 +65,8 @@ def nearest(
         gallery: File that `embed_data` or `enroll` wrote.
         inputs: As for `trainers.trained.inputs.read_inputs`.
         workdir: Folder of the run; None: as in the gallery.
-        split: Split of the data; "": all.
+        split: Split of the data; "": all, or without inputs the split that is
+            evaluated.
         k: Number of neighbours.
         approximate: Whether to search by FAISS.
         output: File of the neighbours, or None.

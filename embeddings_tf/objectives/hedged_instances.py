@@ -182,8 +182,8 @@ class HedgedInstances(MatchObjective):
 
     def log_prob(
         self,
-        packed_queries,
-        packed_supports,
+        queries,
+        supports,
         class_ids,
         num_classes,
         num_samples=None,
@@ -200,8 +200,8 @@ class HedgedInstances(MatchObjective):
         ```
 
         Args:
-            packed_queries: `(queries, 2 * dim)`.
-            packed_supports: `(supports, 2 * dim)`.
+            queries: `(queries, 2 * dim)`.
+            supports: `(supports, 2 * dim)`.
             class_ids: `(supports,)` in `[0, num_classes)`, each class at
                 least once.
             num_classes: Number of classes.
@@ -214,13 +214,13 @@ class HedgedInstances(MatchObjective):
             ValueError: If a class has no support (in a graph:
                 `tf.errors.InvalidArgumentError`).
         """
-        classes = packed_supports, class_ids, num_classes
-        return self._log_prob(packed_queries, *classes, num_samples, seed)
+        classes = supports, class_ids, num_classes
+        return self._log_prob(queries, *classes, num_samples, seed)
 
     def log_evidence(
         self,
-        packed_queries,
-        packed_supports,
+        queries,
+        supports,
         class_ids,
         num_classes,
         num_samples=None,
@@ -237,15 +237,15 @@ class HedgedInstances(MatchObjective):
         ```
 
         Args:
-            packed_queries: `(queries, 2 * dim)`.
-            packed_supports, class_ids, num_classes: As in `log_prob`.
+            queries: `(queries, 2 * dim)`.
+            supports, class_ids, num_classes: As in `log_prob`.
             num_samples, seed: As in `match_log_probability`.
 
         Returns:
             `(queries,)`.
         """
-        classes = packed_supports, class_ids, num_classes
-        return self._log_evidence(packed_queries, *classes, num_samples, seed)
+        classes = supports, class_ids, num_classes
+        return self._log_evidence(queries, *classes, num_samples, seed)
 
     def _samples_and_weights(self, first, second, num_samples, seed) -> tuple:
         """Samples of two sets, scale and offset, all in float64."""

@@ -245,12 +245,12 @@ class StochasticPrototypes(EpisodicObjective):
         sampling = num_samples, seed, sampler
         return prototype_samplers.shared_log_prob(*tensors, *sampling)
 
-    def log_evidence(self, packed_queries, packed_prototypes) -> tf.Tensor:
+    def log_evidence(self, queries, prototypes) -> tf.Tensor:
         """Log-density of every query under the classes, equally likely.
 
         `ln mean over y of N(mu_x; mu_y, sigma_x^2 + sigma_y^2 + s^2)`.
         """
-        queries, prototypes = self._two_sets(packed_queries, packed_prototypes)
+        queries, prototypes = self._two_sets(queries, prototypes)
         return prototype_samplers.log_evidence(
             *gaussian.unpack(queries), *self._class_likelihood(prototypes)
         )

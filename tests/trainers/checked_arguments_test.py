@@ -16,8 +16,7 @@ from tuning.winner import train_winner
 
 # Of files that do not exist, so that a later error would be another one.
 COMMANDS = {
-    embed_data: {"workdir": "run", "inputs": ["a.png"], "split": ""}
-    | {"output": "new.npz", "projector": None},
+    embed_data: {"workdir": "run", "output": "new.npz"},
     enroll: {"gallery": "new.npz", "inputs": ["photos"], "workdir": "run"},
     identify: {"gallery": "g.npz", "inputs": ["a.png"]},
     nearest: {"gallery": "g.npz", "inputs": ["a.png"]},

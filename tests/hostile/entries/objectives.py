@@ -332,15 +332,15 @@ ENTRIES = {
     "objectives.HedgedInstances.log_prob": Entry(
         hedged_log_prob,
         {
-            "packed_queries": PACKED[:5],
-            "packed_supports": PACKED,
+            "queries": PACKED[:5],
+            "supports": PACKED,
             "class_ids": Y,
             "num_classes": 3,
             "num_samples": 2,
             "seed": 1,
         },
         {
-            "packed_queries": PACKED_ROWS,
+            "queries": PACKED_ROWS,
             "class_ids": [
                 *IDS,
                 refused("a class beyond", Y + 1),
@@ -434,10 +434,10 @@ ENTRIES = {
     ),
     "objectives.StochasticPrototypes.log_evidence": Entry(
         stochastic_method("log_evidence"),
-        {"packed_queries": PACKED, "packed_prototypes": PACKED[::4]},
+        {"queries": PACKED, "prototypes": PACKED[::4]},
         {
-            "packed_queries": PACKED_ROWS,
-            "packed_prototypes": [
+            "queries": PACKED_ROWS,
+            "prototypes": [
                 *few(PACKED[::4]),
                 refused("narrower", PACKED[:, :2]),
             ],
@@ -470,16 +470,16 @@ ENTRIES = {
     "objectives.HedgedInstances.log_evidence": Entry(
         hedged_method("log_evidence"),
         {
-            "packed_queries": PACKED[:5],
-            "packed_supports": PACKED,
+            "queries": PACKED[:5],
+            "supports": PACKED,
             "class_ids": Y,
             "num_classes": 3,
             "num_samples": 2,
             "seed": 1,
         },
         {
-            "packed_queries": PACKED_ROWS,
-            "packed_supports": few(PACKED),
+            "queries": PACKED_ROWS,
+            "supports": few(PACKED),
             "class_ids": OF_THREE,
             "num_classes": NUM_CLASSES,
             "num_samples": NUM_SAMPLES,
