@@ -24,6 +24,7 @@ METHODS = {
     "learned_distance": "learned distance",
     "learned_distance_without_auxiliary": "learned distance, no classifier",
     "triplet": "triplet",
+    "triplet_all": "triplet, all triplets",
     "unseen_digits_learned_distance": "learned distance",
     "unseen_digits_triplet": "triplet",
     "unseen_digits_fine_tuned": "learned distance, Omniglot before",
