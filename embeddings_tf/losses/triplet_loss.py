@@ -56,7 +56,8 @@ def triplet_loss(
         if mining == "all":
             mean, active = mean_over_triplets(*arguments)
             if average_over == "active":
-                mean = tf.math.divide_no_nan(mean, tf.stop_gradient(active))
+                # Without active triplets the mean is 0, or NaN.
+                mean /= tf.where(active > 0, active, 1)
             return mean
         hinge, is_triplet = mined_triplets(*arguments, mining)
         if average_over == "active":

@@ -251,11 +251,17 @@ def test_a_batch_without_an_active_triplet():
         np.testing.assert_array_equal(values, np.zeros(4))
 
 
-def test_nan_is_not_hidden():
-    z = points()
-    z[3, 1] = np.nan
-    for distance in DISTANCES:
-        value = triplet_loss(BATCHES["class by class"], z, distance=distance)
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize(("mining", "average_over"), VARIANTS)
+def test_nan_is_not_hidden(distance, mining, average_over):
+    """Not in a row, not in all rows, and not among inactive triplets."""
+    labels = np.array(BATCHES["class by class"])
+    one_row, apart = points(), 100 * np.eye(4, dtype="float32")[labels]
+    one_row[3, 1] = apart[3, 1] = np.nan
+    for z in (one_row, apart, np.full_like(one_row, np.nan)):
+        value = triplet_loss(
+            labels, z, 0.1, mining, distance, average_over=average_over
+        )
         assert np.isnan(value).all()
 
 
