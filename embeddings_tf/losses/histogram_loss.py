@@ -83,7 +83,8 @@ def _overlap(
 
         # Pairs are counted in integers, exactly for any number.
         num_pairs = sums(tf.zeros([0], tf.int32))
-        to_next = sums(tf.reshape(share, [-1]))
+        # float32 loses the last of many shares.
+        to_next = sums(tf.cast(tf.reshape(share, [-1]), tf.float64))
         histograms = tf.pad(num_pairs - to_next, [[0, 0], [0, 1]])
         histograms += tf.pad(to_next, [[0, 0], [1, 0]])
         per_pair = tf.math.reciprocal_no_nan(
