@@ -24,7 +24,8 @@ class LocalResponseNormalization(keras.layers.Layer):
     y_c = x_c / (bias + alpha * sum_{|k - c| <= depth_radius} x_k^2)^beta
     ```
 
-    `alpha` is not divided by the number of channels in the window.
+    `alpha` is not divided by the number of channels in the window. The sum is
+    in float32: it overflows for activations above about 1e19, and `y` is 0.
 
     Args:
         depth_radius: Channels on each side in the sum, at least 1.
@@ -33,7 +34,7 @@ class LocalResponseNormalization(keras.layers.Layer):
         beta: Positive exponent.
 
     Input shape: `(batch, height, width, channels)`.
-    Output shape: The same. Under mixed precision the sum is in float32.
+    Output shape: The same.
 
     Raises:
         ValueError: If an argument is out of its range, or the input has not
