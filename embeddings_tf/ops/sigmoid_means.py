@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import compat
+from embeddings_tf.ops.distances import RESOLUTION
 from embeddings_tf.ops.distances import middle_row
 from embeddings_tf.ops.sum_over_pairs import BLOCK_SIZE
 
@@ -21,7 +22,8 @@ def log_mean_sigmoid(first, second, scale, offset, sign) -> tf.Tensor:
     The outcome of rows i and j is a match where `sign[i, j]` is 1, and no match
     where it is -1. The probability of two samples is sigmoid(sign * logit) with
     the logit `offset - scale * ||z_i - z_j||`; the mean is over all pairs of a
-    sample of i and a sample of j.
+    sample of i and a sample of j. Samples closer than 1e-7 of their distance
+    from the `middle_row` have the distance 0, with gradient 0.
 
     Loops over pairs of samples, and once more for the gradient. The pairs of
     one set are computed in blocks. Memory is a few times `n * m` numbers, or a
@@ -283,9 +285,10 @@ def _columns(samples) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _distances(left, right, dtype) -> tf.Tensor:
-    """Distances of rows of `_columns`."""
-    # A rounding error of equal rows may be negative.
-    square = tf.nn.relu(tf.matmul(left, right, transpose_b=True))
+    """Distances of rows of `_columns`, exactly 0 for equal rows."""
+    square = tf.matmul(left, right, transpose_b=True)
+    coincide = square <= RESOLUTION * right[..., None, :, -1]
+    square = tf.where(coincide, tf.zeros_like(square), square)
     # Limited, so that a logit is finite.
     return tf.minimum(tf.cast(tf.sqrt(square), dtype), 1e-6 * dtype.max)
 

@@ -66,6 +66,20 @@ def test_both_kinds_have_half_of_the_weight():
     )
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e8, 1e18])
+def test_equal_rows_have_the_distance_0(scale):
+    """Two classes of two equal rows each, far from the other class."""
+    rows = np.repeat(100 * scale * points(2, dim=64), 2, axis=0)
+    z, objective = tf.constant(rows), trained()
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        value = objective([0, 0, 1, 1], z)[0]
+    np.testing.assert_allclose(value, np.log1p(np.exp(-OFFSET)) / 2, rtol=1e-6)
+    np.testing.assert_array_equal(tape.gradient(value, z), 0 * rows)
+    score = np.diag(objective.score_all_pairs(z, z))
+    np.testing.assert_allclose(score, [OFFSET] * 4, rtol=1e-6)
+
+
 def test_it_is_hedged_instances_of_points_without_a_divergence():
     z = points()
     packed = np.hstack([z, np.zeros_like(z)])

@@ -84,9 +84,8 @@ def test_a_set_with_itself_is_two_equal_sets(
     found, (of_z, *of_weights) = gradients(
         z, None, sign, of_probability, weight
     )
-    # A sample is at the distance 0 from itself, up to rounding.
     expected = by_loops(z, z, sign, of_probability)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
     _, (of_first, *expected_of_weights, of_second) = gradients(
         z, z, sign, of_probability, weight
     )
