@@ -83,7 +83,9 @@ class MatchObjective(PairObjective):
         tensors = self._samples_and_weights(queries, supports, *sampling)
         log_match = match_probability.log_match(*tensors)
         best = prototypes.best_of_class(log_match, class_ids, num_classes)
-        return self._finite(tf.nn.log_softmax(best))
+        return prototypes.log_prob_of_scores(
+            best, tf.as_dtype(self.compute_dtype)
+        )
 
     def _log_evidence(
         self, queries, supports, class_ids, num_classes, *sampling

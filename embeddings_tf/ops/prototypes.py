@@ -1,5 +1,7 @@
 """Computes class prototypes from checked, labelled supports."""
 
+import math
+
 import numpy as np
 import tensorflow as tf
 
@@ -111,14 +113,20 @@ def mean_of_class(
 def nearest_mean_log_prob(
     queries: tf.Tensor, prototypes: tf.Tensor, dtype: tf.DType
 ) -> tf.Tensor:
-    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`.
+    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`."""
+    return log_prob_of_scores(-distances.squared_l2(queries, prototypes), dtype)
 
-    Where classes are so near that rounding makes their probabilities equal,
-    the nearest class still has the largest, by the rounding error of `dtype`.
+
+def log_prob_of_scores(scores: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """`log softmax(scores)` in `dtype`, `(queries, classes)`.
+
+    Where rounding makes probabilities equal, the class with the largest score
+    still has the largest, by the rounding error of `dtype`.
     """
-    squares = distances.squared_l2(queries, prototypes)
-    log_prob = finite(tf.nn.log_softmax(-squares), dtype)
-    nearest = tf.one_hot(
-        tf.argmin(squares, axis=-1), tf.shape(squares)[-1], dtype=dtype
+    log_prob = finite(tf.nn.log_softmax(scores), dtype)
+    # NumPy does not know the `eps` of bfloat16.
+    eps = 2 * (1 - math.frexp(dtype.max)[0])
+    best = tf.one_hot(
+        tf.argmax(scores, axis=-1), tf.shape(scores)[-1], dtype=dtype
     )
-    return log_prob * (1 - 2 * np.finfo(dtype.as_numpy_dtype).eps * nearest)
+    return log_prob * (1 - 2 * eps * best)

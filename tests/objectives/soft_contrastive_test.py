@@ -272,6 +272,20 @@ class TestClasses:
         log_prob = objective.log_prob(self.query, *represented)
         np.testing.assert_allclose(log_prob, self.expected(), rtol=1e-5)
 
+    @pytest.mark.parametrize("scale", [1.0, 1e-7, 1e-8, 1e-12])
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+    def test_the_nearest_support_is_the_most_probable(self, scale, dtype):
+        """Probabilities of tiny embeddings are equal in float32."""
+        z = np.float32(scale) * np.eye(5, dtype="float32")
+        objective = trained(dtype=dtype)
+        log_prob = objective.log_prob(z, z[::-1], np.arange(5), 5)
+        assert log_prob.dtype == dtype
+        log_prob = np.array(log_prob, "float64")
+        best = np.argmax(log_prob, axis=1)
+        np.testing.assert_array_equal(best, [4, 3, 2, 1, 0])
+        rtol = 0.05 if dtype == "bfloat16" else 1e-6
+        np.testing.assert_allclose(np.exp(log_prob).sum(axis=1), 1, rtol)
+
     def test_evidence(self):
         ratio = np.exp(self.best(logits(self.query, self.support)))
         np.testing.assert_allclose(
