@@ -73,7 +73,7 @@ class EmbeddingLoss(keras.losses.Loss):
     def __call__(self, y_true, y_pred, sample_weight=None):
         gaussian.require_points(y_pred)
         labels, embeddings = labelled_batch(y_true, y_pred)
-        sample_weight = weight_per_row(sample_weight, embeddings.shape[0])
+        sample_weight = weight_per_row(sample_weight, embeddings)
         count_teachable_rows(self, labels)
         values = self.call(labels, tf.cast(embeddings, self.dtype))
         if self.reduction in _MEANS:

@@ -221,7 +221,7 @@ class BetaVAE(OwnLossModel):
         if not self._is_in_a_step():  # `y_pred`, the mean, lacks the variance
             y_pred = self.encoder(x, training=training)
         mean, variance = gaussian.unpack(y_pred)
-        sample_weight = weight_per_row(sample_weight, mean.shape[0])
+        sample_weight = weight_per_row(sample_weight, mean)
         code = mean
         if training:
             code += tf.sqrt(variance) * self._noise(tf.shape(mean))

@@ -78,7 +78,7 @@ def training_loss(model, values, sample_weight=None) -> tf.Tensor:
 def mean_over_rows(values, sample_weight=None) -> tf.Tensor:
     """Mean of `values` `(batch,)`, reduced like every Keras loss."""
     values = tf.convert_to_tensor(values)
-    sample_weight = weight_per_row(sample_weight, values.shape[0])
+    sample_weight = weight_per_row(sample_weight, values)
     values = balance_replicas(values)
     return _GivenValues(name="loss", dtype="float32")(
         values, values, sample_weight

@@ -44,7 +44,7 @@ def uncertainty_loss(
     """
     labels, local = labelled_batch(y_true, embeddings)
     weights = tf.ones_like(uncertainty)
-    sample_weight = weight_per_row(sample_weight, local.shape[0])
+    sample_weight = weight_per_row(sample_weight, local)
     if sample_weight is not None:
         given = tf.reshape(tf.cast(sample_weight, weights.dtype), [-1])
         weights *= given

@@ -6,15 +6,16 @@ from embeddings_tf.ops.tensors import as_tensor
 from embeddings_tf.ops.tensors import real_numbers
 
 
-def weight_per_row(sample_weight, num_rows: int | None) -> tf.Tensor | None:
-    """Returns weights, one for each row or one for all, or None.
+def weight_per_row(sample_weight, rows: tf.Tensor) -> tf.Tensor | None:
+    """Returns weights `(n,)` or `(n, 1)`, one for each row, or None.
 
-    Keras broadcasts other shapes, such as (1, n), to a wrong number.
+    Keras broadcasts other shapes, such as (1, n), to a wrong number, and
+    divides by the sum of the weights as given.
 
     Args:
         sample_weight: Weights (n,) or (n, 1), or one weight; None. Booleans
             are 0 and 1.
-        num_rows: Number of rows n of the batch, None if unknown.
+        rows: A tensor with the n rows of the batch.
 
     Raises:
         ValueError: If the weights are not real numbers, or the shape is
@@ -24,9 +25,7 @@ def weight_per_row(sample_weight, num_rows: int | None) -> tf.Tensor | None:
     if sample_weight is None:
         return None
     weights = _real_weights(sample_weight)
-    shape = weights.shape
-    if shape.rank is None:
-        return _of_unknown_rank(weights, num_rows)
+    shape, num_rows = weights.shape, rows.shape[0]
     allowed: tuple[list, ...] = ([], [1], [1, 1], [num_rows], [num_rows, 1])
     if not any(shape.is_compatible_with(each) for each in allowed):
         raise ValueError(
@@ -34,10 +33,13 @@ def weight_per_row(sample_weight, num_rows: int | None) -> tf.Tensor | None:
             f"({num_rows},) or ({num_rows}, 1), or be one number; received "
             f"the shape {tuple(shape)}."
         )
-    if shape.rank == 2 and shape[1] is None:
-        # Keras recognizes a column only by its static shape.
-        return tf.ensure_shape(weights, [None, 1])
-    return weights
+    # Fails unless the first axis has all weights; XLA drops assertions.
+    size = tf.concat([tf.shape(weights), [1]], axis=0)[:1]
+    weights = tf.ensure_shape(tf.reshape(weights, size), [None])
+    # Not broadcast_to, with which XLA repeats rows.
+    weights *= tf.ones(tf.shape(rows)[:1], weights.dtype)
+    weights = tf.ensure_shape(weights, [num_rows])
+    return weights[:, None] if shape.rank == 2 else weights
 
 
 def _real_weights(sample_weight) -> tf.Tensor:
@@ -51,15 +53,3 @@ def _real_weights(sample_weight) -> tf.Tensor:
     if weights.dtype.is_bool:
         return tf.cast(weights, tf.float32)
     return real_numbers(name, weights)
-
-
-def _of_unknown_rank(weights, num_rows: int | None) -> tf.Tensor:
-    """Returns `(n,)` of (n,) or (n, 1), and `(n,)` or `(1,)` of one weight."""
-    # Fails unless the first axis has all weights; XLA drops assertions.
-    size = tf.concat([tf.shape(weights), [1]], axis=0)[:1]
-    weights = tf.ensure_shape(tf.reshape(weights, size), [None])
-    if num_rows is None:
-        return weights
-    # Not broadcast_to, with which XLA repeats rows.
-    weights *= tf.ones([num_rows], weights.dtype)
-    return tf.ensure_shape(weights, [num_rows])

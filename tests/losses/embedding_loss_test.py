@@ -195,6 +195,34 @@ def test_one_weight_for_all_examples(weight):
     np.testing.assert_allclose(twice, 2 * once, rtol=1e-6)
 
 
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("weight", [2.0, [2.0], [[2.0]]])
+@pytest.mark.parametrize("num_rows", [1, 6])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_one_weight_is_the_weight_of_every_row(
+    reduction, weight, num_rows, is_known
+):
+    labels, z = LABELS[-num_rows:], np.float32(Z[-num_rows:])
+    values = 2 * labels * np.sum(z, -1)
+    expected = {
+        "sum": np.sum(values),
+        "mean_with_sample_weight": np.mean(values) / 2,
+        "none": values,
+        None: values,
+    }.get(reduction, np.mean(values))
+    call = tf.function(
+        lambda labels, z: Ours(reduction=reduction)(labels, z, weight),
+        input_signature=[
+            tf.TensorSpec([num_rows if is_known else None], tf.int64),
+            tf.TensorSpec([num_rows if is_known else None, z.shape[1]]),
+        ],
+    )
+    found = np.array(call(labels, z))
+    if weight == [[2.0]] and found.ndim:  # as in Keras
+        found = found[:, 0]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", "complex64"])
 def test_dtypes_that_are_not_floats_are_refused(dtype):
     makers = [
