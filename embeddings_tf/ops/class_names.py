@@ -29,4 +29,20 @@ def class_names(labels) -> np.ndarray:
             f"{labels[refused][0]} of dtype {labels.dtype}. Leave examples "
             "without a class out."
         )
+    _refuse_merged(given, labels)
     return decoded("labels", labels)
+
+
+def _refuse_merged(given, labels: np.ndarray) -> None:
+    """Raises ValueError if a list has more classes than its array."""
+    try:
+        num_given = len(set(given))
+    except TypeError:  # entries that are lists or tensors have no hash
+        return
+    found = len(set(labels.ravel().tolist())) if given else 0
+    if found < num_given:
+        raise ValueError(
+            f"`labels` must be of one type; received {num_given} classes of "
+            f"several types, which become {found} as {labels.dtype}. Convert "
+            "them to integers, or to strings that differ."
+        )
