@@ -46,12 +46,13 @@ def input_numbers(x, shape, rows) -> np.ndarray:
                 f"dtype {batch.dtype} and shape {batch.shape[1:]}."
             )
         flat = batch.reshape(len(batch), -1)[some][:, places]
-        found.append(flat.astype(np.float32))
-    numbers = np.concatenate(found)
-    bad = first_not_finite(numbers)
-    if bad is not None:
-        raise ValueError(
-            f"Input {rows[bad]} is not finite: it contains NaN or "
-            "infinite values. Remove them first."
-        )
-    return numbers
+        with np.errstate(over="ignore"):
+            single = flat.astype(np.float32)
+        bad = first_not_finite(single)
+        if bad is not None:
+            what = "is not finite: it contains NaN or infinite values. Remove "
+            if np.isfinite(flat[bad]).all():
+                what = "has numbers beyond the range of float32. Rescale "
+            raise ValueError(f"Input {first + some[bad]} {what}them first.")
+        found.append(single)
+    return np.concatenate(found)

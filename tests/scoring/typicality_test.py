@@ -87,6 +87,15 @@ def test_an_input_that_is_not_finite_is_named(fitted, value):
         fitted.predict(x)
 
 
+def test_an_input_beyond_float32_is_named(fitted):
+    x = images(3).astype("float64")
+    x[2, 2, 3, 1] = 1e39
+    with pytest.raises(ValueError, match="Input 2 .*float32. Rescale them"):
+        fitted.predict(x)
+    with pytest.raises(ValueError, match=r"Input \d+ .*float32. Rescale them"):
+        Typicality().fit(np.where(X > 0, 1e39, X.astype("float64")), LABELS)
+
+
 def test_huge_inputs_are_not_typical(fitted):
     assert not fitted.predict(np.full((1, *SHAPE), 1e30, "f4")).any()
 
