@@ -22,8 +22,12 @@ def embedding_measures(
         embeddings: Output of the model, `(n, width)`, at least one row.
 
     Returns:
-        Finite numbers if the embeddings are finite.
+        Finite numbers, or NaN if the embeddings are not finite.
     """
+    if not np.isfinite(embeddings).all():
+        # Only the names; a share of NaN would be 0.
+        names = embedding_measures(method, labels, np.ones_like(embeddings))
+        return dict.fromkeys(names, np.nan)
     points = method.points(embeddings).numpy().astype(np.float64)
     within, between = distances(labels, points)
     values = {

@@ -167,10 +167,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         embeddings, self.values = self._gradients.measure()
         method, labels = Method(self.model), self.labels[:MOST_ROWS]
         embeddings = embeddings[:MOST_ROWS]
-        if np.isfinite(embeddings).all():
-            self.values |= embedding_measures(method, labels, embeddings)
-        else:
-            self.values["norm"] = np.nan
+        self.values |= embedding_measures(method, labels, embeddings)
         self.values |= self._uncertainty()
         if rate is None:
             rate = self.model.optimizer.learning_rate  # maybe a plain number

@@ -9,6 +9,7 @@ from embeddings_tf import layers
 from embeddings_tf import losses
 from embeddings_tf import models
 from embeddings_tf import objectives
+from embeddings_tf.callbacks.embedding_measures import embedding_measures
 from embeddings_tf.models.method import Method
 
 LABELS = np.repeat(np.arange(4), 3)
@@ -302,9 +303,21 @@ def test_batches_that_teach_nothing(name, labels, tmp_path):
             assert values["effective_rank"] == pytest.approx(0, abs=1e-3)
 
 
-def test_embeddings_that_are_not_finite(tmp_path):
-    values = values_of(model_of("triplet"), X * np.nan, folder=tmp_path)
-    assert np.isnan(values["norm"]) and np.isnan(values["loss"])
+@pytest.mark.parametrize("name", NAMES)
+def test_embeddings_that_are_not_finite(name, tmp_path):
+    """The values of embeddings are NaN, in no case 0."""
+    model = model_of(name, run_eagerly=True)
+    values = values_of(model, X * np.nan, folder=tmp_path)
+    assert set(values) == NAMES[name]
+    assert np.isnan(values["loss"])
+    method, labels = Method(model), np.arange(len(X)) // 2
+    embeddings = model.predict(X, verbose=0)
+    for bad in (np.nan, np.inf):
+        embeddings[0, 0] = bad
+        found = embedding_measures(method, labels, embeddings)
+        assert np.isnan(list(found.values())).all(), found
+        assert found.keys() <= values.keys()
+    assert np.isnan([values[name] for name in found]).all()
 
 
 @pytest.mark.parametrize(
