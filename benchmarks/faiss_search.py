@@ -71,26 +71,31 @@ def measure() -> dict:
 def text(result: dict) -> str:
     """Returns the Markdown between the marks."""
     exact, faiss = result["exact"], result["faiss"]
+    queries = break_even(result)
+    both = ""
+    if queries is not None:
+        both = f" Both take equally long at about {queries:,} queries"
     return (
         f"Of {result['rows']:,} rows of {result['dim']} dimensions, FAISS "
         f"finds {100 * result['recall']:.1f} % of the "
         f"{result['num_neighbors']} nearest for {result['queries']:,} queries "
         f"in {faiss['seconds_to_search']:.2f} seconds, after "
-        f"{faiss['seconds_to_fit']:.0f} seconds for its graph; the exact "
-        f"search takes {exact['seconds_to_search']:.2f} seconds. With "
-        f"about {break_even(result):,} queries both take as long "
+        f"{faiss['seconds_to_fit']:.1f} seconds for its graph; the exact "
+        f"search takes {exact['seconds_to_search']:.2f} seconds.{both} "
         f"({hardware([result])}, load {result['load']:.1f}, "
         f"`{result['command']}`)."
     )
 
 
-def break_even(result: dict) -> int:
+def break_even(result: dict) -> int | None:
     """Queries whose exact search takes as long as a graph and its search.
 
-    Rounded to hundreds.
+    Rounded to hundreds; None if the search of the graph is not faster.
     """
     exact, faiss = result["exact"], result["faiss"]
     saved = exact["seconds_to_search"] - faiss["seconds_to_search"]
+    if saved <= 0:
+        return None
     queries = result["queries"] * faiss["seconds_to_fit"] / saved
     return 100 * round(queries / 100)
 

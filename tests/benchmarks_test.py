@@ -109,6 +109,8 @@ def test_a_graph_pays_after_the_queries_that_its_making_takes():
         "faiss": {"seconds_to_search": 1.5, "seconds_to_fit": 5.0},
     }
     assert faiss_search.break_even(result) == 5 / 0.0025
+    result["faiss"]["seconds_to_search"] = 4.0
+    assert faiss_search.break_even(result) is None
 
 
 @pytest.mark.parametrize("module", [faiss_search, frozen_backbone])

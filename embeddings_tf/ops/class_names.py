@@ -42,7 +42,7 @@ def _refuse_merged(given, labels: np.ndarray) -> None:
     found = len(set(labels.ravel().tolist())) if given else 0
     if found < num_given:
         raise ValueError(
-            f"`labels` must be of one type; received {num_given} classes of "
-            f"several types, which become {found} as {labels.dtype}. Convert "
-            "them to integers, or to strings that differ."
+            f"`labels` have {num_given} classes, which become {found} in an "
+            f"array of {labels.dtype}. Use integers of 64 bits, or strings "
+            "that differ before trailing null characters."
         )

@@ -38,6 +38,14 @@ def weight_per_row(sample_weight, rows: tf.Tensor) -> tf.Tensor | None:
     weights = tf.ensure_shape(tf.reshape(weights, size), [None])
     # Not broadcast_to, with which XLA repeats rows.
     weights *= tf.ones(tf.shape(rows)[:1], weights.dtype)
+    if num_rows is None:  # one row would take any number of weights
+        received = tf.size(weights)
+        fits = tf.debugging.Assert(
+            tf.equal(received, tf.shape(rows)[0]),
+            ["`sample_weight` must have one value for each example:", received],
+        )
+        with tf.control_dependencies([fits]):
+            weights = tf.identity(weights)
     weights = tf.ensure_shape(weights, [num_rows])
     return weights[:, None] if shape.rank == 2 else weights
 

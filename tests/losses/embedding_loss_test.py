@@ -287,6 +287,21 @@ def test_weights_whose_shape_is_unknown_in_a_graph(shape):
             call(weight[None])
 
 
+def test_weights_of_an_unknown_number_of_rows():
+    call = tf.function(
+        lambda labels, z, weight: Ours()(labels, z, weight),
+        input_signature=[
+            tf.TensorSpec([None], tf.int32),
+            tf.TensorSpec([None, 2], tf.float32),
+            tf.TensorSpec([None], tf.float32),
+        ],
+    )
+    z = tf.constant([[1.0, 2.0]])
+    assert call([3], z, [2.0]).numpy() == 2 * 3 * (1 + 2)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        call([3], z, [1.0, 2.0, 3.0])
+
+
 def test_a_list_of_graph_tensors_is_a_weight():
     @tf.function
     def call(weight):

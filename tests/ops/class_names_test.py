@@ -39,7 +39,7 @@ def test_types_that_merge_classes_are_refused(labels):
         pd.Series(labels, dtype=object),
     ):
         with pytest.raises(
-            ValueError, match=f"received {num_classes} classes of several types"
+            ValueError, match=f"have {num_classes} classes, which become "
         ):
             class_names(given)
 

@@ -99,13 +99,14 @@ def test_an_untrained_network_that_only_one_set_has_is_not_run():
 
 def test_clusters_are_compared_by_fold():
     key = "omniglot_retrieval_learned_distance", "omniglot"
-    results = {key: cross_validation_results.load()[key]}
+    ours = cross_validation_results.load()[key]
+    ours["folds"] = {fold: ours["folds"][fold] for fold in ("1", "2")}
+    results = {key: ours}
     numbers = {
         "k_means": (0.7, 0.72),
         "learned_distance_to_k_means": (0.69, 0.69),
         "learned_distance_to_class_means": (0.75, 0.79),
     }
-    ((_, ours),) = results.items()
     for number, runs in enumerate(ours["folds"].values()):
         runs[0]["evaluation"]["test"] |= {
             f"mutual_information_{name}": both[number]

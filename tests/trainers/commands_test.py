@@ -29,6 +29,7 @@ from trainers import export
 from trainers import fit
 from trainers import train
 from trainers.config import load_recipe
+from trainers.data import classes
 from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.evaluators import n_digit_few_shot
@@ -311,6 +312,7 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
         return results, pictures, capsys.readouterr().out
 
     before, pictures, out = evaluated()
+    assert "--gallery FILE.npz\n" in out
     assert set(pictures) == {"evaluation.png", "learning_curves.png"}
     assert "Replaces" not in out and "own evaluation" not in out
     assert "trainers.enroll DATA --workdir" in out
@@ -329,6 +331,9 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
     assert results["evaluation_retrieval"] == other
     was = "earlier evaluation, which had config.evaluation.num_episodes=2\n"
     assert was in out
+    # Classes of the training cannot set a threshold.
+    monkeypatch.setattr(classes, "validates_on_trained", lambda *_: True)
+    assert "--gallery FILE.npz --no-threshold\n" in evaluated()[-1]
 
 
 def test_evaluation_cannot_change_the_training(run, capsys):
