@@ -226,3 +226,8 @@ def test_repeats_that_divide_speakers(tmp_path):
     write_classes(tmp_path, {"splits": {"train": {"a": 6}, "test": {"a": 2}}})
     assert compare._test_to_train(plan, True) == pytest.approx(1 / 3)
     assert compare._test_to_train(plan, False) == 0
+    # Folds: of five, one is the test, and a fifth of the others validation.
+    run.data.folds = types.SimpleNamespace(num_folds=5)
+    write_classes(tmp_path, {"splits": {"train": {"a": 6}}})
+    ratio = compare._test_to_train(plan, True)
+    assert ratio == pytest.approx((1 / 5) / (4 / 5 * 4 / 5))

@@ -9,6 +9,20 @@ from trainers.config import load_recipe
 from tuning import search_files
 
 
+def test_the_best_trial():
+    objectives = [0.5, 0.2, 0.9, 0.2, 0.9]
+    table = [
+        {"trial": str(n), "status": "completed", "objective": objective}
+        for n, objective in enumerate(objectives)
+    ]
+    failed = {"trial": "5", "status": "failed"}
+    # The first of equal ones; a failed trial has no objective.
+    found = search_files.best([failed, *table], "min")
+    assert found["trial"] == "1"
+    assert search_files.best([failed, *table], "max")["trial"] == "2"
+    assert search_files.best([failed], "min") is None
+
+
 @pytest.mark.parametrize(
     "name", [r"back\users", 'three"""quotes', "caf\udce9", "return\rhere"]
 )

@@ -76,7 +76,13 @@ def features(words, split="all", *more):
     return Data(load_recipe(RECIPE, [*words, *more])).split(split)[0]
 
 
-def test_features_are_those_of_the_network(words, folder):
+@pytest.mark.parametrize("pieces", [None, (1, 5)])
+def test_features_are_those_of_the_network(words, pieces, monkeypatch):
+    """Also of many blocks in several files."""
+    if pieces is not None:
+        block, per_file = pieces
+        monkeypatch.setattr(backbone_features, "_BLOCK", block)
+        monkeypatch.setattr(backbone_features, "_NUM_PER_FILE", per_file)
     data = Data(load_recipe(RECIPE, words))
     x, labels = data.split("all")
     network = backbone_features.network(data.run.data.backbone)

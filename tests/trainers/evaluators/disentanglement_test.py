@@ -48,6 +48,17 @@ def test_factors_that_depend_on_each_other():
     assert modularity_of_ideal(factors) == pytest.approx(expected)
 
 
+def test_explicitness_of_held_out_combinations():
+    """Codes that name each combination, and say nothing of the others."""
+    factors = np.array([*itertools.product(range(2), repeat=6)])
+    rng = np.random.default_rng(0)
+    codes = rng.normal(size=(64, 64))
+    progress = Progress(disentanglement.NUM_MEASURES, "measure")
+    found = disentanglement._measures(codes, factors, progress)
+    assert found["explicitness"] == pytest.approx(1)
+    assert abs(found["explicitness_held_out"] - 0.5) < 0.15
+
+
 def test_both_halves_have_every_value():
     """Every other combination would be one value of the last factor."""
     factors = np.stack(np.unravel_index(np.arange(24), (3, 4, 2)), axis=1)

@@ -216,13 +216,24 @@ def test_a_constant_uncertainty_has_no_rank_correlation():
         json.dumps(found, allow_nan=False)
 
 
-def test_damage_has_the_stated_strength():
+def test_damage_has_the_stated_strength(monkeypatch):
     x, _ = images(4, 5, (8, 8, 3))
     x = np.maximum(x, 1)
     damaged, strength = uncertainty.damaged(x, "corrupt", 1)
     np.testing.assert_allclose(
         (damaged == 0).all(axis=-1).mean(axis=(1, 2)), strength
     )
+    # Of image n, what is left has the value n, in blocks as in one piece.
+    x = np.arange(1, 21)[:, None, None, None] * np.ones((1, 8, 8, 3))
+    monkeypatch.setattr(uncertainty, "BLOCK", 7)
+    for condition in ("corrupt", "blur"):
+        found, _ = uncertainty.damaged(x.astype("float32"), condition, 1)
+        largest = np.max(found, axis=(1, 2, 3))
+        np.testing.assert_allclose(largest, np.arange(1, 21), rtol=1e-3)
+    monkeypatch.undo()
+    x, _ = images(4, 5, (8, 8, 3))
+    x = np.maximum(x, 1)
+    damaged, _ = uncertainty.damaged(x, "corrupt", 1)
     again, _ = uncertainty.damaged(x, "corrupt", 1)
     np.testing.assert_array_equal(again, damaged)
     same, zero = uncertainty.damaged(x, "clean", 0)
