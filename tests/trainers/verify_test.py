@@ -74,6 +74,14 @@ def test_pairs_by_loop(words, colours, tmp_path, capsys):
             float(row["probability"]), 1 / (1 + np.exp(-ratio)), rtol=1e-6
         )
         assert row["same"] == str(pair[0][0] == pair[1][0])
+    for is_same, text, wrong in (
+        (True, "are missed", "different"),
+        (False, "are accepted", "same"),
+    ):
+        answers = [r["answer"] for r in rows if r["same"] == str(is_same)]
+        kind = "the same class" if is_same else "different classes"
+        rate = 100 * answers.count(wrong) / len(answers)
+        assert f"of {kind}, {rate:.1f} % {text}." in out
     assert "Of 2 pairs of the same class, " in out
     report = json.loads((colours / "run" / "verifier.json").read_text())
     assert report["report"]["num_classes"] == len(HELD_OUT)
