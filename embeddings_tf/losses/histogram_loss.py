@@ -71,23 +71,20 @@ def _overlap(
         cell = tf.where(negative, cell + num_cells, cell)
         cell = tf.where(positive | negative, cell, 2 * num_cells)
 
-        def sums(cells, weights):
+        def sums(weights):
             total = tf.raw_ops.DenseBincount(
-                input=cells,
+                input=tf.reshape(cell, [-1]),
                 size=2 * num_cells + 1,
                 weights=weights,
                 binary_output=False,
             )
-            if total.shape.rank == 2:
-                # float32 loses the last of many shares. The op has no kernel
-                # for float64 on GPUs.
-                total = tf.reduce_sum(tf.cast(total, tf.float64), axis=0)
             total = over_replicas(tf.reshape(total[:-1], [2, num_cells]))
             return tf.cast(total, dtype)
 
         # Pairs are counted in integers, exactly for any number.
-        num_pairs = sums(tf.reshape(cell, [-1]), tf.zeros([0], tf.int32))
-        to_next = sums(cell, share)
+        num_pairs = sums(tf.zeros([0], tf.int32))
+        # float32 loses the last of many shares.
+        to_next = sums(tf.cast(tf.reshape(share, [-1]), tf.float64))
         histograms = tf.pad(num_pairs - to_next, [[0, 0], [0, 1]])
         histograms += tf.pad(to_next, [[0, 0], [1, 0]])
         per_pair = tf.math.reciprocal_no_nan(
