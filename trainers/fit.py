@@ -93,9 +93,9 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     batches = data.batches(first_epoch * run.training.steps_per_epoch)
     if model is None:
         model = _new_model(run, data)
-    held_out = _validation(run, data, model)
+    validation = _validation(run, data, model)
     if not is_claimed:  # a search has checked the runs of its trials
-        _check(run, data, model, batches, held_out)
+        _check(run, data, model, batches, validation)
     saver = _saver(run, workdir, state)
     drop_results(workdir, keep_training=state is not None)
     if state is None:
@@ -104,9 +104,9 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     throughput = Throughput()
     logs = workdir / "tensorboard"
     callbacks = [
-        held_out,
+        validation,
         throughput,
-        *watch(run, recipe, logs, sample, held_out, saver.state, hparams),
+        *watch(run, recipe, logs, sample, validation, saver.state, hparams),
         # Lowers the rate of the next epoch, so TensorBoard comes before it.
         *_plateau(run, saver.state),
         saver,
@@ -254,29 +254,29 @@ def check_recipe(run: Run) -> tuple:
     data = Data(run)
     require_classes_of_fold(run, data)
     model = _new_model(run, data)
-    held_out = _validation(run, data, model)
-    _check(run, data, model, data.batches(0), held_out)
-    return model, held_out
+    validation = _validation(run, data, model)
+    _check(run, data, model, data.batches(0), validation)
+    return model, validation
 
 
-def _check(run: Run, data: Data, model, batches, held_out) -> None:
+def _check(run: Run, data: Data, model, batches, validation) -> None:
     """Raises errors of the training and its evaluation; does not train."""
     evaluator(run).check(run, data)
-    _check_step(model, batches, held_out)
+    _check_step(model, batches, validation)
 
 
 def _validation(run: Run, data: Data, model) -> keras.callbacks.Callback:
     """Returns the callback that evaluates held-out data, logs `monitor`."""
     try:
-        held_out = evaluator(run).validation(run, data, model)
+        validation = evaluator(run).validation(run, data, model)
     except ValueError as error:
         if "config." in str(error):
             raise
         raise ValueError(
             f"config.validation does not fit the data: {error}"
         ) from error
-    require_logged("config.monitor", run.training.monitor, model, held_out)
-    return held_out
+    require_logged("config.monitor", run.training.monitor, model, validation)
+    return validation
 
 
 def _plateau(run: Run, state) -> list[keras.callbacks.Callback]:
@@ -288,9 +288,9 @@ def _plateau(run: Run, state) -> list[keras.callbacks.Callback]:
     return [ReduceOnPlateau(monitor, state, **dataclasses.asdict(plateau))]
 
 
-def _check_step(model, batches, held_out) -> None:
+def _check_step(model, batches, validation) -> None:
     """Raises errors of a training step on the batches; does not train."""
-    x = held_out.x
+    x = validation.x
     one = x[0][None] if isinstance(x, datasets.Utterances) else x[:1]
     model(one, training=False)
 

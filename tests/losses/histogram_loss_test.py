@@ -122,7 +122,7 @@ def test_sums_over_many_pairs():
     """Half of a million negative pairs is at -0.8, the other half at 1."""
     z = np.tile(np.float32([[1, 0], [-0.8, 0.6]]), (500, 1))
     labels = np.repeat(np.arange(500), 2)
-    # Of two nodes, a cosine of -0.8 gives the second a tenth of its weight.
+    # With two nodes, a cosine of -0.8 gives the second a tenth of its weight.
     negative = (0.1 + 1) / 2
     expected = (1 - negative) * (1 - 0.1) + negative
     value = histogram_loss(labels, z, num_nodes=2)[0]

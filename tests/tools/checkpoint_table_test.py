@@ -72,8 +72,8 @@ def test_the_first_seed_counts():
 
 def test_the_correction_has_the_share_of_validation_classes():
     config = {"dataset": "sprites/all_frames", "folds": FOLDS}
-    # Of 672 identities, 134 or 135 are for the test. Of the remaining ones, a
-    # fifth (108) is for the validation, and 429 or 430 are for the training.
+    # The test has 134 or 135 of 672 identities. The validation has a fifth of
+    # the remaining ones (108), and the training has 429 or 430.
     assert ratio_of_test_to_train(config) == pytest.approx(134.4 / 429.6, 1e-3)
     found = ratio_of_test_to_train(config, "validation")
     assert found == pytest.approx(108 / 429.6, 1e-3)

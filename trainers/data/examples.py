@@ -37,8 +37,8 @@ def read_examples(
         dataset: A name that `datasets.load` knows.
         split: A split of the data set.
         options: Folders and division of the data set.
-        label: The feature used as label; "" is the set's own label.
-        group: The feature used as group; "" is no group.
+        label: The feature used as label; "": the set's own label.
+        group: The feature used as group; "": without groups.
     """
 
     def read(wanted):

@@ -91,8 +91,8 @@ def read_inputs(
         remedy: Advice for data that needs the name of a split.
 
     Raises:
-        ValueError: If an input is empty, or there are no inputs, or inputs of
-            several kinds.
+        ValueError: If an input is empty, if inputs are of several kinds, or
+            without inputs if the run evaluates lists of trials.
         OSError: If a file does not exist.
     """
     if "" in inputs:  # such as "$PHOTOS" in a shell without this variable

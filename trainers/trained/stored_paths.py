@@ -59,7 +59,7 @@ def stored_names(
         names, from_folder, with_data=with_data, are_files=are_files
     )
     found = zip(canonical_names(names).tolist(), new.tolist(), strict=True)
-    return np.array([stored.get(*pair) for pair in found])
+    return np.array([stored.get(example, name) for example, name in found])
 
 
 def stored_data(data: str, file: pathlib.Path) -> str:

@@ -26,7 +26,7 @@ def watch(
     recipe: str,
     log_dir: pathlib.Path,
     batch,
-    held_out: callbacks.EmbeddingEvaluation,
+    validation: callbacks.EmbeddingEvaluation,
     state: dict,
     hparams: bool,
 ) -> list[keras.callbacks.Callback]:
@@ -37,14 +37,14 @@ def watch(
         recipe: Its recipe's name.
         log_dir: Folder for TensorBoard.
         batch: Inputs and labels of a training batch.
-        held_out: Evaluates held-out data, earlier in the list of callbacks.
+        validation: Evaluates held-out data, earlier in the list of callbacks.
         state: The state of the checkpoint, with the best value so far.
         hparams: Whether to write a row for the tab HParams.
     """
     found = [
         keras.callbacks.TensorBoard(log_dir, write_graph=False),
         callbacks.TrainingDiagnostics(*batch, log_dir),
-        *_shown(held_out, log_dir),
+        *_shown(validation, log_dir),
     ]
     if hparams:
         monitor = run.training.monitor
@@ -67,35 +67,35 @@ def _settings(run: Run, recipe: str) -> dict:
     return {"recipe": recipe, **fields}
 
 
-def _shown(held_out, log_dir) -> list[keras.callbacks.Callback]:
-    if len(np.unique(_classes(held_out))) == len(held_out.labels):
+def _shown(validation, log_dir) -> list[keras.callbacks.Callback]:
+    if len(np.unique(_classes(validation))) == len(validation.labels):
         return []  # a list of trials, without classes
-    return [ShowHeldOut(held_out, log_dir)]
+    return [ShowHeldOut(validation, log_dir)]
 
 
-def _classes(held_out) -> np.ndarray:
+def _classes(validation) -> np.ndarray:
     """Class ids `(n,)`; of several factors, the first."""
-    labels = np.asarray(held_out.labels)
+    labels = np.asarray(validation.labels)
     return labels.reshape(len(labels), -1)[:, 0]
 
 
 class ShowHeldOut(keras.callbacks.Callback):
     """Shows held-out inputs in the projector and in pictures.
 
-    Uses the embeddings that `held_out` has made in the same epoch.
+    Uses the embeddings that `validation` has made in the same epoch.
 
     Args:
-        held_out: Earlier in the list of callbacks.
+        validation: Earlier in the list of callbacks.
         log_dir: Folder for TensorBoard.
     """
 
-    def __init__(self, held_out: callbacks.EmbeddingEvaluation, log_dir):
+    def __init__(self, validation: callbacks.EmbeddingEvaluation, log_dir):
         super().__init__()
-        self.held_out = held_out
-        classes = _classes(held_out)
+        self.validation = validation
+        classes = _classes(validation)
         self.rows = rows_to_show(classes, MOST_SHOWN)
-        x = take(held_out.x, self.rows)
-        labels = np.asarray(held_out.labels)[self.rows]
+        x = take(validation.x, self.rows)
+        labels = np.asarray(validation.labels)[self.rows]
         images = sprite_images(x)
         self.shown = [
             callbacks.EmbeddingProjector(x, labels, log_dir, images=images)
@@ -121,7 +121,7 @@ class ShowHeldOut(keras.callbacks.Callback):
             self._write()
 
     def _write(self) -> None:
-        embeddings = self.held_out.embeddings[self.rows]
+        embeddings = self.validation.embeddings[self.rows]
         for callback in self.shown:
             callback.write_embeddings(embeddings)
         self._is_new = False

@@ -49,7 +49,7 @@ def test_factors_that_depend_on_each_other():
 
 
 def test_explicitness_of_held_out_combinations():
-    """Codes that name each combination, and say nothing of the others."""
+    """A random code of each combination says nothing of other combinations."""
     factors = np.array([*itertools.product(range(2), repeat=6)])
     rng = np.random.default_rng(0)
     codes = rng.normal(size=(64, 64))
