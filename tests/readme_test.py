@@ -141,7 +141,7 @@ def test_the_journey_of_a_batch_has_the_order_of_the_callbacks():
     assert rows == ["evaluator", "TensorBoard", "plateau", "checkpoint"]
     code = (ROOT / "trainers/fit.py").read_text()
     made = code.partition("    callbacks = [")[2].partition("    ]")[0]
-    order = ("held_out,", "*watch(", "*_plateau(", "saver,\n")
+    order = ("validation,", "*watch(", "*_plateau(", "saver,\n")
     places = [made.index(name) for name in order]
     assert places == sorted(places)
 
