@@ -2,11 +2,13 @@ import csv
 import json
 import pathlib
 import shutil
+import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.scoring.nearest_neighbors_test import faiss_stand_in
 from tests.trainers.colours import colour_of
 from tests.trainers.colours import write_plane
 from tests.trainers.commands import call
@@ -60,6 +62,23 @@ def test_neighbours_by_loop(gallery, colours, tmp_path, capsys):
         right.append(found[0]["class"] == name)
     assert f"{100 * np.mean(right):.1f} %." in out
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_approximate_search_asks_faiss(
+    gallery, colours, tmp_path, monkeypatch
+):
+    words = ["--gallery", gallery, colours / "photos", "--split", "test"]
+    assert call(nearest, *words, "--output", tmp_path / "exact.csv") == 0
+    recorded: list[tuple] = []
+    monkeypatch.setitem(sys.modules, "faiss", faiss_stand_in(recorded))
+    words += ["--approximate", "--output", tmp_path / "approximate.csv"]
+    assert call(nearest, *words) == 0
+    assert [links for _, links in recorded] == [32], "one graph"
+    exact, found = (
+        [float(row["distance"]) for row in read(tmp_path / f"{name}.csv")]
+        for name in ("exact", "approximate")
+    )
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-6)
 
 
 def test_neighbours_in_python(gallery, colours, tmp_path):

@@ -154,6 +154,18 @@ def test_the_winner_is_a_recipe_that_trains_to_the_same_value(
     assert value == results(search_run)["best"]["objective"]
 
 
+@pytest.mark.slow
+def test_the_winner_of_a_recipe_without_folds_is_trained(search_run, tmp_path):
+    workdir = tmp_path / "winner"
+    words = ("--search", search_run, "--batches", 20, "--workdir", workdir)
+    finish(start_module("tuning.winner", *words))
+    found, best = results(workdir), results(search_run)["best"]
+    assert found["training"]["steps"] == 20
+    assert {"evaluation", "search"} <= set(found)
+    assert found["search"]["values"] == best["values"]
+    assert found["search"]["trial"] == best["trial"]
+
+
 def workers(log):
     """Process ids of workers, from the output of their launcher."""
     found = re.findall(r"worker_(\d): process (\d+)", log.read_text())

@@ -12,6 +12,7 @@ from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
 from trainers.config.evaluation_fields import Retrieval
+from trainers.config.evaluation_fields import RetrievalValidation
 from trainers.evaluators import retrieval
 from trainers.evaluators.retrieval import ceiling
 
@@ -140,3 +141,21 @@ def test_validation_of_gaussians_of_odd_dimension():
     own, between = variance.sum(axis=1), mean.var(axis=0).sum()
     share = own.mean() / (own.mean() + between)
     assert logs["val_variance_share"] == pytest.approx(share, rel=1e-5)
+
+
+def test_validation_by_the_mean_recall_up_to_max_k():
+    x = np.array([[0.0], [0.9], [1.2], [5.0]], "float32")
+    labels = np.array([0, 0, 1, 1])
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Identity()])
+    evaluation = Retrieval(validation=RetrievalValidation(max_k=2))
+    held_out = retrieval.validation(
+        types.SimpleNamespace(evaluation=evaluation),
+        types.SimpleNamespace(split=lambda name: (x, labels)),
+        model,
+    )
+    held_out.set_model(model)
+    logs = {}
+    held_out.on_epoch_end(0, logs)
+    # Neighbours: 1 2 3; 2 0 3; 1 0 3; 2 1 0. Own class at ranks 1, 2, 3, 1.
+    assert logs["val_recall_at_1"] == pytest.approx(2 / 4)
+    assert logs["val_mean_recall"] == pytest.approx((2 / 4 + 3 / 4) / 2)
