@@ -39,7 +39,7 @@ BASELINES = {
 OVER_ANOTHER = [
     (name, "learned distance")
     for recipe, name in trials.METHODS.items()
-    if recipe.endswith(("_frozen", "_joint"))
+    if recipe.endswith(("_beside", "_frozen", "_joint"))
 ]
 # What Table 2 compares the distance with.
 OF_TABLE_2 = {

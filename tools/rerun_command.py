@@ -32,21 +32,24 @@ def rerun_command(
         workdir: Folder to which the command writes.
         folds: Folds of a cross-validation; empty for a single training.
         initial_run: `recipe` and `config` of the run in
-            `config["initial_weights"]`, whose training comes first; and its
-            own `initial_run`, if it has one.
+            `config["initial_weights"]`, whose training comes first; its own
+            `initial_run`, if it has one; and `cross_validated` if it is a
+            cross-validation, which then trains the same folds.
 
     Raises:
         ValueError: If the command would train another run.
     """
     command = _trained(recipe, config, workdir, folds)
     if initial_run is not None:
+        of_folds = folds if initial_run.get("cross_validated") else ()
         first = rerun_command(
             initial_run["recipe"],
             initial_run["config"],
             config["initial_weights"],
+            folds=of_folds,
             initial_run=initial_run.get("initial_run"),
         )
-        training = first.rpartition(" && ")[0]
+        training = first if of_folds else first.rpartition(" && ")[0]
         command = f"{training} && {command}"
     if folds:
         return command

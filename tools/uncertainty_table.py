@@ -22,6 +22,7 @@ from tools.run_files import run_results
 from trainers.config import load_recipe
 from trainers.measures.rank_correlation import rank_correlation
 from trainers.recipes.uncertainty import RECIPES
+from trainers.workdirs import layout
 from trainers.workdirs.overrides import flat
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.workdir import recipe_fields
@@ -114,6 +115,8 @@ def run_of(workdir: pathlib.Path) -> dict:
                 "that the page can print its command"
             )
         run["initial_run"] = run_of(start)
+        if (start / layout.FOLDS).is_file():
+            run["initial_run"]["cross_validated"] = True
         config["initial_weights"] = f"runs/{start.name}"
     return run
 

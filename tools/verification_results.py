@@ -42,6 +42,7 @@ METHODS = {
             "triplet",
         )
         for kind, what in (
+            ("beside", "distance beside"),
             ("frozen", "distance on top"),
             ("joint", "together with the distance"),
         )

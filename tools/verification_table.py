@@ -58,9 +58,12 @@ DIFFERENCES = {
     "one_minus_auc": ("1 - AUC", 2, 100),
     "cllr": ("Cllr", 3, 1),
 }
-ON_TOP, JOINT = ", distance on top", ", together with the distance"
+BESIDE, ON_TOP = ", distance beside", ", distance on top"
+JOINT = ", together with the distance"
 # Methods whose distance scores embeddings that another loss trains.
-BOTH = [name for name in METHODS.values() if name.endswith((ON_TOP, JOINT))]
+BOTH = [
+    name for name in METHODS.values() if name.endswith((BESIDE, ON_TOP, JOINT))
+]
 BASELINES = METHODS["triplet"], METHODS["triplet_classifier"]
 # The row of a distance that trains without a classifier.
 ALONE = "learned distance, no classifier", SCORES["learned_distance"]
@@ -208,7 +211,8 @@ def _chosen() -> list[tuple]:
 
     The triplet loss with and without a classifier; a distance of embeddings
     that another loss trains, and other scores of the same embeddings; training
-    anew and fine-tuning; a distance trained with the encoder, and after it.
+    anew and fine-tuning; a distance trained after the encoder, beside it, and
+    with it.
     """
     distance = SCORES["learned_distance"]
     chosen = [
@@ -233,9 +237,14 @@ def _chosen() -> list[tuple]:
         for score in ("cosine", "plda")
     ]
     chosen += [
-        ((method, distance), (method.replace(JOINT, ON_TOP), distance))
+        ((method, distance), (method.replace(first, second), distance))
+        for first, second in (
+            (JOINT, ON_TOP),
+            (JOINT, BESIDE),
+            (BESIDE, ON_TOP),
+        )
         for method in BOTH
-        if method.endswith(JOINT)
+        if method.endswith(first)
     ]
     return chosen
 

@@ -94,10 +94,15 @@ def cross_validate(
             from trainers.data.classes_of_folds import require_classes_of_fold
             from trainers.data.data import Data
             from trainers.fit import check_recipe
+            from trainers.workdirs.initial_weights_path import (
+                initial_weights_path,
+            )
 
             check_recipe(runs[chosen[0]])  # all folds use the same data
             for fold in chosen[1:]:  # but not of as many classes
                 require_classes_of_fold(runs[fold], Data(runs[fold]))
+                if whole.training.initial_weights:
+                    initial_weights_path(runs[fold])
         claim(path, name, whole)
         for fold in every:
             folder = layout.fold(path, fold)
@@ -209,7 +214,7 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
     from trainers.workdirs.json_files import write_json
     from trainers.workdirs.workdir import is_started
 
-    file = path / "folds.json"
+    file = path / layout.FOLDS
     # The splits of one fold together are all the data.
     found = fingerprint(Data(whole), "train", "validation", "test")
     if not file.exists() and not is_started(path):
@@ -217,8 +222,8 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
     cure = "start again in another --workdir"
     if not file.exists():
         raise ValueError(
-            f"{path} has trained folds, and no folds.json, which records their "
-            "data; copy it from the workdir where they were trained, or "
+            f"{path} has trained folds, and no {layout.FOLDS}, which records "
+            "their data; copy it from the workdir where they were trained, or "
             f"{cure}"
         )
     expected = read_json(file, cure).get("data_fingerprint")

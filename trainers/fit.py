@@ -36,6 +36,7 @@ from trainers.training.train_model import train_model
 from trainers.training.watch import watch
 from trainers.workdirs import layout
 from trainers.workdirs import workdir as workdirs
+from trainers.workdirs.initial_weights_path import initial_weights_path
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.results import drop_results
 from trainers.workdirs.results import read_results
@@ -230,7 +231,7 @@ def _new_model(run: Run, data: Data) -> keras.Model:
     """Returns a model that fits the data, with initial weights if any."""
     model = build_model(run, data.input_spec, data.num_classes)
     if run.training.initial_weights:
-        copy_initial_weights(model, run.training.initial_weights)
+        copy_initial_weights(model, initial_weights_path(run))
     if not model.optimizer.built:
         # Some optimizers start from the weights. Made in the first step, the
         # variables would have it traced twice.

@@ -223,7 +223,7 @@ def test_its_weights_start_another_training(model, objective_class, tmp_path):
     model.save(tmp_path / "model.keras")
     encoder = keras.Sequential([keras.Input((DIM,)), keras.layers.Dense(3)])
     other = EmbeddingModel(encoder, objective_class())
-    copy_initial_weights(other, str(tmp_path / "model.keras"))
+    copy_initial_weights(other, tmp_path / "model.keras")
     x = rows(3)
     np.testing.assert_array_equal(
         other.predict(x, verbose=0), model.predict(x, verbose=0)

@@ -7,10 +7,11 @@ import pytest
 
 from tools import verification_results
 from tools import verification_table
+from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 
-METHOD = "omniglot_verification_lifted_structure_frozen"
+METHOD = "omniglot_verification_lifted_structure_beside"
 
 
 def measures(eer, **more):
@@ -73,8 +74,8 @@ def test_a_distance_on_top_is_compared_with_the_scores_below_it():
     )
     text = verification_table.table(found)
     assert "| difference | folds | EER, points | claims: EER, points" in text
-    frozen = "lifted structure, distance on top by"
-    ours = f"| {frozen} learned distance minus {frozen}"
+    beside = "lifted structure, distance beside by"
+    ours = f"| {beside} learned distance minus {beside}"
     assert f"{ours} Euclidean distance | 2 | -1.00 ± 0.00" in text
     assert f"{ours} cosine | 2 | -3.00 ± 1.00" in text
     # Cllr only where both have it: .25 - .125 and .35 - .225.
@@ -84,7 +85,7 @@ def test_a_distance_on_top_is_compared_with_the_scores_below_it():
     row = next(
         line
         for line in text.splitlines()
-        if line.startswith("| lifted structure, distance on top by learned d")
+        if line.startswith("| lifted structure, distance beside by learned d")
     )
     cells = row.split(" | ")
     assert cells[2].startswith("+4.00 ± 1.00") and "+0.125 ± 0.000" in cells[5]
@@ -109,7 +110,11 @@ def test_chosen_rows_are_compared_with_each_other():
                     {"learned_distance": measures(0.05)},
                     {"learned_distance": measures(0.05)},
                 ],
-                METHOD.replace("frozen", "joint"): [
+                METHOD.replace("beside", "frozen"): [
+                    {"learned_distance": measures(0.03)},
+                    {"learned_distance": measures(0.03)},
+                ],
+                METHOD.replace("beside", "joint"): [
                     {
                         "learned_distance": measures(
                             0.06, cllr=cllr, cllr_logistic=0.2
@@ -131,8 +136,18 @@ def test_chosen_rows_are_compared_with_each_other():
         ),
         (
             "lifted structure, together with the distance by learned distance "
-            "minus lifted structure, distance on top by learned distance",
+            "minus lifted structure, distance beside by learned distance",
             "+1.00 ± 0.00 ",
+        ),
+        (
+            "lifted structure, together with the distance by learned distance "
+            "minus lifted structure, distance on top by learned distance",
+            "+3.00 ± 0.00 ",
+        ),
+        (
+            "lifted structure, distance beside by learned distance "
+            "minus lifted structure, distance on top by learned distance",
+            "+2.00 ± 0.00 ",
         ),
         (
             "lifted structure, together with the distance by learned distance, "
@@ -147,7 +162,7 @@ def test_recipes_without_a_result_have_a_row_and_a_command():
     text = verification_table.table(files({METHOD: [{"l2": measures(0.1)}]}))
     assert "| symmetric learned distance | | not run | | " in text
     assert (
-        "| lifted structure, distance on top | | not run"
+        "| lifted structure, distance beside | | not run"
         in (text.partition("### Tiny ImageNet")[2])
     ), "the recipe of the other data set has a result"
     lines = text.splitlines()
@@ -241,3 +256,35 @@ def test_the_run_that_was_fine_tuned_is_kept(tmp_path, monkeypatch):
     assert run["initial_run"]["recipe"] == start
     config = json.loads(json.dumps(recipe_fields(load_recipe(start))))
     assert run["initial_run"]["config"] == config
+
+
+def test_the_encoders_of_a_cross_validation_are_trained_first(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(verification_results, "RESULTS", tmp_path / "kept")
+    encoders = tmp_path / f"{METHOD}-seed_0"
+    write_run(encoders, METHOD)
+    (encoders / "folds.json").write_text("{}")
+    recipe = METHOD.replace("beside", "frozen")
+    for number in (1, 2):
+        fold = tmp_path / "runs" / f"fold_{number}"
+        write_run(fold, recipe)
+        written = json.loads((fold / "config.json").read_text())
+        written["config"]["initial_weights"] = str(encoders)
+        (fold / "config.json").write_text(json.dumps(written))
+    verification_results.collect(tmp_path / "runs")
+    (path,) = (tmp_path / "kept").iterdir()
+    run = json.loads(path.read_text())["runs"]["fold_1"]
+    assert run["initial_run"]["cross_validated"] is True
+    command = rerun_command(
+        recipe,
+        run["config"],
+        "runs/x",
+        folds=["1", "2"],
+        initial_run=run["initial_run"],
+    )
+    start = "python -m trainers.cross_validate --config"
+    assert command == (
+        f"{start} {METHOD} --folds 1 2 --workdir runs/{METHOD}-seed_0 && "
+        f"{start} {recipe} --folds 1 2 --workdir runs/x"
+    )

@@ -14,6 +14,7 @@ from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import objectives
 from tests.trainers.images import images
+from trainers import cross_validate
 from trainers import evaluate
 from trainers import fit
 from trainers import train
@@ -157,6 +158,42 @@ def test_fine_tuning_without_the_other_run_is_one_line(tmp_path, capsys):
     assert "neither a workdir nor a .keras file" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_distance_on_a_fixed_encoder(tmp_path):
+    """Each fold starts from the encoder of the same fold, and keeps it."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    prefix = "omniglot_verification_lifted_structure"
+    for kind, workdir, fields in (
+        ("beside", before, ()),
+        ("frozen", after, (f"initial_weights={before}",)),
+    ):
+        words = ("--config", f"{prefix}_{kind}", "--workdir", workdir)
+        words += ("--folds", "1", "2")
+        fields = (*SHORT, *FOLDS, "validation.num_per_class=3", *fields)
+        assert command(cross_validate, *words, overrides=fields) == 0
+    for fold in ("fold_1", "fold_2"):
+        theirs, ours = (
+            checkpoint.load_best(workdir / fold) for workdir in (before, after)
+        )
+        for a, b in zip(
+            theirs.encoder.weights, ours.encoder.weights, strict=True
+        ):
+            np.testing.assert_array_equal(a, b)
+        assert not any(
+            np.array_equal(a, b)
+            for a, b in zip(
+                theirs.objective.distance.weights,
+                ours.objective.distance.weights,
+                strict=True,
+            )
+        ), "the distance starts anew"
+        found, old = (results(w / fold)["evaluation"] for w in (after, before))
+        errors = [e["test"]["cosine"]["equal_error_rate"] for e in (found, old)]
+        assert errors[0] == pytest.approx(errors[1], abs=1e-6)
+        history = results(after / fold)["training"]["history"]
+        assert history[0]["loss"] != history[1]["loss"], "the distance learns"
+
+
 def small_model(dim=3, distance=True, num_classes=4):
     encoder = keras.Sequential([keras.Input((5,)), keras.layers.Dense(dim)])
     if not distance:
@@ -171,12 +208,11 @@ def small_model(dim=3, distance=True, num_classes=4):
     return model
 
 
-def test_a_classifier_of_other_classes_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
+def test_a_classifier_of_other_classes_is_left_out(tmp_path):
     trained, fresh = small_model(), small_model(num_classes=7)
     trained.save(tmp_path / "model.keras")
     classifier = fresh.objective.classifier.get_weights()
-    copy_initial_weights(fresh, "~/model.keras")
+    copy_initial_weights(fresh, tmp_path / "model.keras")
     for part in ("encoder", "distance"):
         theirs, ours = (
             model.encoder if part == "encoder" else model.objective.distance
@@ -203,9 +239,24 @@ def test_weights_of_another_model_are_refused(
 ):
     small_model(**trained).save(tmp_path / "model.keras")
     with pytest.raises(ValueError, match=message):
-        copy_initial_weights(
-            small_model(**fresh), str(tmp_path / "model.keras")
-        )
+        copy_initial_weights(small_model(**fresh), tmp_path / "model.keras")
+
+
+def test_a_new_distance_on_the_frozen_encoder_of_a_plain_loss(tmp_path):
+    """Nothing but the encoder is copied, whatever else the file has."""
+    for trained in (small_model(distance=False), small_model()):
+        fresh = small_model()
+        fresh.encoder.trainable = False
+        trained.save(tmp_path / "model.keras")
+        distance = fresh.objective.distance.get_weights()
+        copy_initial_weights(fresh, tmp_path / "model.keras")
+        theirs = getattr(trained, "encoder", trained).get_weights()
+        for a, b in zip(theirs, fresh.encoder.get_weights(), strict=True):
+            np.testing.assert_array_equal(a, b)
+        for a, b in zip(
+            distance, fresh.objective.distance.get_weights(), strict=True
+        ):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_an_optimizer_starts_from_the_initial_weights(tmp_path):

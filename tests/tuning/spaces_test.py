@@ -281,13 +281,13 @@ TRIPLET = {"objective.encoder_loss.margin", "objective.encoder_loss.mining"}
             DISTANCE,
         ),
         (
-            "triplet_frozen",
+            "triplet_beside",
             TRIPLET | DISTANCE | {"objective.label_smoothing"},
             set(),
         ),
         ("triplet_joint", TRIPLET | DISTANCE, set()),
         (
-            "lifted_structure_frozen",
+            "lifted_structure_beside",
             DISTANCE | {"objective.encoder_loss.margin"},
             set(),
         ),
@@ -302,10 +302,11 @@ TRIPLET = {"objective.encoder_loss.margin", "objective.encoder_loss.mining"}
             set(),
         ),
         (
-            "histogram_frozen",
+            "histogram_beside",
             DISTANCE | {"objective.encoder_loss.num_nodes"},
             set(),
         ),
+        ("triplet_frozen", DISTANCE, {"encoder.dim", *TRIPLET}),
         ("learned_distance", DISTANCE, TRIPLET),
     ],
 )
@@ -330,7 +331,7 @@ def test_a_distance_beside_another_loss_has_the_constants_of_both(
 
 def test_an_idle_distance_without_a_classifier_has_only_the_loss_drawn():
     run = load_recipe(
-        "omniglot_verification_triplet_frozen", ["validation.score=cosine"]
+        "omniglot_verification_triplet_beside", ["validation.score=cosine"]
     )
     space = load_function(
         "verification", SPACES, "space", "space", space_names()

@@ -245,12 +245,16 @@ class TrainingFields:
     )
     strategy: str = field("one", "Devices: one, mirrored or multi_worker.")
     initial_weights: str = field(
-        "", "Workdir or .keras file to start from; empty for new weights."
+        "",
+        "Workdir or .keras file to start from, or the workdir of a "
+        "cross-validation, whose run of the same fold is used; empty for new "
+        "weights.",
     )
     freeze_encoder: bool = field(
         False,
-        "Whether to train only the uncertainty head, on the model of "
-        "initial_weights.",
+        "Whether to keep the encoder of initial_weights as it is, and to train "
+        "only what is on top: the uncertainty head, or without a head the "
+        "layers of the objective, which start anew.",
     )
 
 

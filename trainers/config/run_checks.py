@@ -22,7 +22,7 @@ from trainers.config.signatures import signature
 
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
-# Numbers of an epoch that change while the encoder is frozen.
+# Numbers of an epoch that change while the encoder is frozen: the head's.
 _OF_HEAD = ("val_recall_auroc_head", "loss")
 
 # Sections of the data, and the field without which the others do nothing.
@@ -75,6 +75,7 @@ def check_run(run: Run) -> None:
     _check_pieces(run)
     _check_supports(run)
     _check_uncertainty(run)
+    _check_frozen_encoder(run)
     _check_variance(run)
 
 
@@ -375,22 +376,46 @@ def _check_uncertainty(run: Run) -> None:
             "config.uncertainty predicts the loss of a method that compares "
             "embeddings, which an autoencoder does not; leave it empty"
         )
+
+
+def _check_frozen_encoder(run: Run) -> None:
+    """Checks that something on top of a frozen encoder can be trained."""
     if not run.training.freeze_encoder:
         return
-    if not (run.uncertainty.name and run.training.initial_weights):
+    if not run.training.initial_weights:
         raise ValueError(
-            "config.freeze_encoder trains only the head: set "
-            "config.uncertainty.name=UncertaintyHead, and "
-            "config.initial_weights to the workdir of the trained model"
+            "config.freeze_encoder keeps the encoder of a trained model: set "
+            "config.initial_weights to its workdir"
         )
-    if run.training.monitor not in _OF_HEAD:
+    if not run.uncertainty.name and run.method.kind != "objective":
+        raise ValueError(
+            "config.freeze_encoder trains only what is on top of the encoder, "
+            f"and {run.method.name} has nothing there: set "
+            "config.uncertainty.name=UncertaintyHead, or an objective with "
+            "layers of its own, such as LearnedDistance"
+        )
+    if not _changes_on_top(run):
+        cure = (
+            "val_recall_auroc_head (of config.evaluation.name=uncertainty)"
+            if run.uncertainty.name
+            else "val_accuracy_at_equal_error (of "
+            "config.evaluation.name=verification, not by the cosine)"
+        )
         raise ValueError(
             f"config.monitor={run.training.monitor!r} measures the encoder, "
             "which config.freeze_encoder keeps as it is, so the first epoch "
-            "would stay the best; set config.monitor=val_recall_auroc_head "
-            "(of config.evaluation.name=uncertainty), or config.monitor=loss, "
-            "the loss of the head"
+            f"would stay the best; set config.monitor={cure}, or "
+            "config.monitor=loss, the loss of what is trained"
         )
+
+
+def _changes_on_top(run: Run) -> bool:
+    """Whether the monitor changes while the encoder stays as it is."""
+    if run.training.monitor in _OF_HEAD:
+        return True
+    if run.uncertainty.name or run.evaluation.name != "verification":
+        return False
+    return run.evaluation.validation.score != "cosine"
 
 
 def _check_variance(run: Run) -> None:

@@ -1,6 +1,5 @@
 """Names and splits of the classes of a run on data of the user's own."""
 
-import os
 import pathlib
 import sys
 import warnings
@@ -16,6 +15,7 @@ from embeddings_tf.ops.listed import listed
 from embeddings_tf.scoring.open_set import answer_for_unknown
 from trainers.config.run import Run
 from trainers.data.data_name import is_same_data
+from trainers.workdirs.initial_weights_path import initial_weights_path
 from trainers.workdirs.json_files import read_json
 from trainers.workdirs.json_files import write_json
 from trainers.workdirs.other_data_error import OtherDataError
@@ -141,7 +141,7 @@ def warn_of_initial_weights(run: Run, recorded: Recorded | None) -> None:
     """
     if recorded is None or not run.training.initial_weights:
         return
-    folder = pathlib.Path(os.path.expanduser(run.training.initial_weights))
+    folder = initial_weights_path(run)
     if not (folder / CLASSES_FILE).is_file():
         return
     before = read_json(folder / CLASSES_FILE, "train that run again")

@@ -21,7 +21,7 @@ from trainers.recipes import sections
 from trainers.recipes.recipe import Recipe
 
 
-def verification(method: dict, score: str = ""):
+def verification(method: dict, score: str = "", **training):
     """Batches of 24 classes; pairs and claims of held-out classes."""
     return sections.config(
         "image_folder:photos",
@@ -34,6 +34,7 @@ def verification(method: dict, score: str = ""):
             "width": 16,
         },
         **method,
+        **training,
         **sections.pairs_of_new_classes(
             1e-3,
             1_500,
@@ -72,8 +73,17 @@ RECIPES = {
     "tiny_images_triplet_classifier": _same_method(
         "omniglot_verification_triplet_classifier"
     ),
-    "tiny_images_lifted_structure_frozen": _same_method(
-        "omniglot_verification_lifted_structure_frozen"
+    "tiny_images_lifted_structure_beside": _same_method(
+        "omniglot_verification_lifted_structure_beside"
+    ),
+    "tiny_images_lifted_structure_frozen": Recipe(
+        "Learned distance on the fixed encoder of LiftedStructureLoss",
+        verification,
+        {
+            "method": sections.learned_distance(),
+            "initial_weights": "runs/tiny_images_lifted_structure_beside",
+            "freeze_encoder": True,
+        },
     ),
     "tiny_images_lifted_structure_joint": _same_method(
         "omniglot_verification_lifted_structure_joint"

@@ -1,6 +1,5 @@
 """Copies initial weights of a training from a run on other data."""
 
-import os
 import pathlib
 
 import keras
@@ -9,34 +8,34 @@ from embeddings_tf.models.method import Method
 from trainers.training.checkpoint import load_best
 
 
-def copy_initial_weights(model: keras.Model, path: str) -> None:
+def copy_initial_weights(model: keras.Model, path: pathlib.Path) -> None:
     """Copies the encoder of a trained model, and layers of its objective.
 
     The objective names the layers, such as the distance of `LearnedDistance`.
     An auxiliary classifier is not copied, because it belongs to its training
     classes. The state of the optimiser is not copied, either.
 
+    If the encoder is frozen, everything on top that is trained starts anew:
+    with an uncertainty head, the whole objective is copied, because only the
+    head is trained; without a head, nothing of the objective is.
+
     Args:
         model: The result of `build_model`.
         path: A workdir, whose best epoch is used, or a `.keras` file.
 
     Raises:
-        OSError: If the folder or file does not exist.
         ValueError: If its encoder or its distance differs from `model`'s, or
             only one of both has a learned distance.
     """
-    source = pathlib.Path(os.path.expanduser(path))
-    if not source.exists():
-        raise FileNotFoundError(
-            f"config.initial_weights={path!r} is neither a workdir nor a "
-            ".keras file; train that run first, or name another"
-        )
     trained = (
-        load_best(source)
-        if source.is_dir()
-        else keras.saving.load_model(source)
+        load_best(path) if path.is_dir() else keras.saving.load_model(path)
     )
-    theirs_by_name, ours_by_name = _layers(trained), _layers(model)
+    is_frozen = not getattr(model, "encoder", model).trainable
+    has_head = getattr(model, "uncertainty", None) is not None
+    only_encoder = is_frozen and not has_head
+    theirs_by_name, ours_by_name = (
+        _layers(part, only_encoder) for part in (trained, model)
+    )
     for name in {**theirs_by_name, **ours_by_name}:
         theirs, ours = theirs_by_name.get(name), ours_by_name.get(name)
         if theirs is None or ours is None:
@@ -52,7 +51,7 @@ def copy_initial_weights(model: keras.Model, path: str) -> None:
                 f"the recipe's {shapes[1]}; give both the same fields"
             )
         ours.set_weights(theirs.get_weights())
-    if not getattr(model, "encoder", model).trainable:
+    if is_frozen and has_head:
         _copy_objective(trained, model)
 
 
@@ -67,14 +66,16 @@ def _copy_objective(trained, model) -> None:
         return  # a loss has no weights
     if type(theirs) is not type(ours):
         raise ValueError(
-            f"config.freeze_encoder keeps the trained model, which has the "
-            f"objective {type(theirs).__name__}; the recipe has "
-            f"{type(ours).__name__}. Give both the same objective"
+            "config.freeze_encoder with an uncertainty head keeps the trained "
+            f"model, which has the objective {type(theirs).__name__}; the "
+            f"recipe has {type(ours).__name__}. Give both the same objective"
         )
     ours.set_weights(theirs.get_weights())
 
 
-def _layers(model) -> dict[str, keras.layers.Layer]:
+def _layers(model, only_encoder: bool) -> dict[str, keras.layers.Layer]:
     """Layers that do not belong to the training classes, by name."""
-    encoder = getattr(model, "encoder", model)
-    return {"encoder": encoder, **Method(model).reusable_layers()}
+    encoder = {"encoder": getattr(model, "encoder", model)}
+    return (
+        encoder if only_encoder else encoder | Method(model).reusable_layers()
+    )

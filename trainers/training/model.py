@@ -109,6 +109,13 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
         sum_gradients_first(model.optimizer)
         if hasattr(loss, "batch_needs"):
             watch_teachable_rows(model, loss)
+    if run.training.freeze_encoder and not model.trainable_weights:
+        raise ValueError(
+            f"config.freeze_encoder leaves nothing to train: {method.name} has "
+            "no weights of its own; set config.uncertainty.name="
+            "UncertaintyHead, or an objective with layers, such as "
+            "LearnedDistance"
+        )
     return model
 
 

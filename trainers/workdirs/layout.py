@@ -3,6 +3,8 @@
 import pathlib
 
 CHECKPOINTS = "checkpoints"
+# In the workdir of a cross-validation: the fingerprint of its data.
+FOLDS = "folds.json"
 # Files of this folder: the newest epoch, the epoch before it, the best epoch.
 LATEST, PREVIOUS, BEST = "latest.keras", "previous.keras", "best.keras"
 # A checkpoint that could not be read, and one that is being written.

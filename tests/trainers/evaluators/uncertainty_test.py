@@ -299,6 +299,21 @@ def test_check(folder, override, message):
     [
         (RECIPE, ["freeze_encoder=True"], "config.initial_weights"),
         (
+            "omniglot_retrieval_triplet",
+            ["freeze_encoder=True", "initial_weights=runs/x"],
+            "TripletLoss has nothing there: set config.uncertainty.name",
+        ),
+        (
+            "omniglot_retrieval_learned_distance",
+            ["freeze_encoder=True", "initial_weights=runs/x"],
+            "'val_recall_at_1' measures the encoder.*accuracy_at_equal_error",
+        ),
+        (
+            "omniglot_verification_lifted_structure_frozen",
+            ["validation.score=cosine"],
+            "'val_accuracy_at_equal_error' measures the encoder.*the cosine",
+        ),
+        (
             RECIPE,
             ["freeze_encoder=True", "initial_weights=runs/x"],
             "'val_recall_at_1' measures the encoder.*val_recall_auroc_head",

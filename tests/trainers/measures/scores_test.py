@@ -146,6 +146,7 @@ def test_the_baseline_with_a_classifier_is_chosen_by_the_cosine():
     for prefix in ("omniglot_verification", "tiny_images"):
         for name, score in (
             ("triplet_classifier", "cosine"),
+            ("lifted_structure_beside", ""),
             ("lifted_structure_frozen", ""),
             ("lifted_structure_joint", ""),
             ("learned_distance", ""),

@@ -12,6 +12,19 @@ from trainers.config import load_recipe
 from trainers.training.model import build_model
 from trainers.training.model import untrained_model
 
+WITHOUT_WEIGHTS = """
+import keras
+from embeddings_tf.objectives import EmbeddingObjective
+
+
+class Mean(EmbeddingObjective):
+    def build(self, y_true_shape, y_pred_shape):
+        pass
+
+    def call(self, y_true, y_pred):
+        return keras.ops.mean(y_pred, axis=1)
+"""
+
 
 @pytest.mark.parametrize(
     ("rate", "freeze_encoder", "trains"),
@@ -26,15 +39,33 @@ def test_a_frozen_network_stays_frozen(rate, freeze_encoder, trains, tmp_path):
         "encoder.image_shape=(9, 9, 3)",
         f"encoder.learning_rate_factor={rate}",
     ]
-    run = load_recipe("omniglot_retrieval_triplet", fields)
+    run = load_recipe("omniglot_retrieval_learned_distance", fields)
     training = dataclasses.replace(run.training, freeze_encoder=freeze_encoder)
     run = dataclasses.replace(run, training=training)
     model = build_model(run)
-    assert model.get_layer("network").weights
-    assert bool(model.get_layer("network").trainable_weights) == trains
-    assert bool(model.get_layer("embedding").trainable_weights) != (
+    encoder, distance = model.encoder, model.objective.distance
+    assert encoder.get_layer("network").weights
+    assert bool(encoder.get_layer("network").trainable_weights) == trains
+    assert bool(encoder.get_layer("embedding").trainable_weights) != (
         freeze_encoder
     )
+    assert distance.trainable_weights
+
+
+def test_a_frozen_encoder_with_nothing_on_top_is_refused(tmp_path):
+    code = tmp_path / "own.py"
+    code.write_text(WITHOUT_WEIGHTS)
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [
+            f"method.name={code}:Mean",
+            "freeze_encoder=True",
+            "initial_weights=runs/x",
+            "monitor=loss",
+        ],
+    )
+    with pytest.raises(ValueError, match="leaves nothing to train"):
+        build_model(run)
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed_bfloat16"])
