@@ -221,12 +221,28 @@ def _visible(folder):
                     folders.append(entry.name)
                 # A missing file is named when it is read; a pipe is not a file.
                 elif os.path.isfile(target) or not os.path.exists(target):
+                    _require_folder(entry, target)
                     files.append(entry.name)
             elif entry.is_dir():
                 folders.append(entry.name)
             elif entry.is_file():
                 files.append(entry.name)
     return sorted(folders), sorted(files)
+
+
+def _require_folder(link, target):
+    """Raises FileNotFoundError if a link had a folder as its target.
+
+    A folder's name has no ending. Without this error, a class that is not
+    mounted would not be missed.
+    """
+    is_circle = target == os.path.abspath(link.path)
+    has_ending = pathlib.PurePath(link.name).suffix
+    if not (os.path.exists(target) or has_ending or is_circle):
+        raise FileNotFoundError(
+            f"{link.path} is a link to {target}, which does not exist; restore "
+            "it, or remove the link."
+        )
 
 
 def _wanted(names, files):

@@ -5,6 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+# Characters without width, which pasted texts have at their ends. Within a word
+# of some scripts they have a meaning.
+_INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff"
+
 
 def normalized(texts) -> list[str]:
     """Returns texts that are equal if they look equal, such as é and e + ´."""
@@ -26,13 +30,14 @@ def require_not_empty(cells: np.ndarray, where: Callable[[int], str]) -> None:
 
 
 def require_no_blanks(cells: np.ndarray, where: Callable[[int], str]) -> None:
-    """Raises ValueError if a text has blanks around it."""
-    rows = np.flatnonzero(np.char.strip(cells) != cells)
+    """Raises ValueError if a text has blanks around it, or invisible ones."""
+    bare = np.char.strip(np.char.strip(cells, _INVISIBLE))
+    rows = np.flatnonzero(bare != cells)
     if len(rows):
         raise ValueError(
             f"{where(int(rows[0]))} is {str(cells[rows[0]])!r}; remove the "
-            "blanks around it, because it would differ from the same text "
-            "without them."
+            "blanks around it, also those without width, because it would "
+            "differ from the same text without them."
         )
 
 

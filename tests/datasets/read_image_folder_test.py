@@ -362,13 +362,23 @@ class TestRefused:
             (folder / "dodo" / name).write_bytes(b"")
         fails(folder, "found 2 .webp, 1 .tiff, 1 without extension. Add")
 
-    @pytest.mark.parametrize("name", [" ant", "ant "])
+    def test_a_class_whose_folder_is_not_there(self, folder, tmp_path):
+        write_classes(folder, CLASSES)
+        (folder / "dodo").symlink_to(tmp_path / "unmounted" / "dodo")
+        fails(
+            folder,
+            f"photos/dodo is a link to {tmp_path}/unmounted/dodo, which does",
+            error=FileNotFoundError,
+        )
+
+    @pytest.mark.parametrize("name", [" ant", "ant ", "ant\N{WORD JOINER}"])
     @pytest.mark.parametrize("part", ["", "train"])
     def test_blanks_around_the_name_of_a_class(self, folder, name, part):
         write_image(folder / part / "ant" / "1.png", GREY)
         write_image(folder / part / name / "2.png", GREY)
         place = (folder / part).name
-        message = f"{place}: the name of a class is '{name}'; remove the blanks"
+        message = f"{place}: the name of a class is {name!r}; remove the blanks"
+        message = re.escape(message)
         fails(folder, message)
 
     def test_folders_within_classes(self, folder):

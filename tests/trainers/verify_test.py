@@ -415,6 +415,9 @@ def test_refusals(words, colours, tmp_path, capsys, monkeypatch):
         # A row is named by its first line.
         ('first,second,same\n"a\nb",b,maybe', "line 2: same must"),
         ("first,second\na.png,b.png", "there is no file"),
+        ("first,second,first\na,b,c", "has the column 'first' twice"),
+        ("first,second\n\na,b,c", "line 3, has more cells than the 2 col"),
+        ('first,second\n"a\nb",b,c', "line 2, has more cells than the 2"),
     ):
         table.write_text(text)
         assert message in refused(capsys, verify, *words, "--pairs", table)

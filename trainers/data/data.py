@@ -99,8 +99,9 @@ class Data:
     def class_names(self, labels: np.ndarray) -> np.ndarray:
         """Returns readable names of the classes of labels, `(n,)`.
 
-        For data of the user's own, the names of folders or in files. Other
-        labels are their own names; factors become "value,value,...".
+        For data of the user's own, the names of folders or in files; for the
+        folds of a named data set, its names. Other labels are their own names;
+        factors become "value,value,...".
         """
         if labels.ndim == 2:
             rows = [tuple(row) for row in labels.tolist()]
@@ -143,16 +144,37 @@ class Data:
 
     @functools.cached_property
     def _own_names(self) -> dict[int | tuple[int, ...], str]:
-        """Returns names by label of data of the user's own, else none."""
-        fields = self.run.data
-        if fields.label.feature or not has_all_examples(fields.dataset):
+        """Returns names by label of a user's own data, and of named folds.
+
+        Without folds, a named data set is read with names instead (`named`);
+        folds are divided by numbers. Numbers without one meaning in all splits
+        have no names: recordings in place are numbered split by split.
+        """
+        fields, of_folds = self.run.data, self.run.data.folds
+        name, splits = fields.dataset, ()
+        if fields.label.feature:
             return {}
-        _, labels = load(fields.dataset, "all", self._options)
-        _, names = load(fields.dataset, "all", self._options, label="class")
-        keys = labels.tolist()
-        if labels.ndim == 2:
-            keys = list(map(tuple, keys))
-        return dict(zip(keys, names.tolist(), strict=True))
+        if has_all_examples(name):
+            splits = ("all",)
+        elif of_folds.num_folds and not is_own_data(name):
+            splits = filter(None, (of_folds.split, of_folds.test_split))
+        found: dict = {}
+        for split in splits:
+            _, labels = load(name, split, self._options)
+            if labels.ndim == 2 and not is_own_data(name):
+                continue  # factors, which have no names
+            _, names = load(name, split, self._options, label="class")
+            keys = labels.tolist()
+            if labels.ndim == 2:
+                keys = list(map(tuple, keys))
+            of_split = dict(zip(keys, names.tolist(), strict=True))
+            if any(
+                found.get(key, of_split[key]) != of_split[key]
+                for key in of_split
+            ):
+                return {}
+            found |= of_split
+        return found
 
     @functools.cached_property
     def num_classes(self) -> int:

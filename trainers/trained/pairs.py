@@ -40,6 +40,7 @@ def read_pairs(
         # Excel starts a file in UTF-8 with a mark.
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, strict=True)
+            _require_different(path, reader.fieldnames or ())
             # It leaves out empty lines, and a cell may have several lines; a
             # row is named by its first one.
             lines, rows = [], []
@@ -47,6 +48,12 @@ def read_pairs(
                 breaks = sum(str(cell).count("\n") for cell in row.values())
                 lines.append(reader.line_num - breaks)
                 rows.append(row)
+                if None in row:
+                    raise ValueError(
+                        f"{path}, line {lines[-1]}, has more cells than the "
+                        f"{len(reader.fieldnames)} columns; put a cell with "
+                        "commas in quotes"
+                    )
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a table: {error}") from error
     known = rows[0].keys() if rows else ()
@@ -70,6 +77,14 @@ def read_pairs(
             for line, row in zip(lines, rows, strict=True)
         ]
     return _checked(pairs, are_files)
+
+
+def _require_different(table: pathlib.Path, columns: Sequence[str]) -> None:
+    repeated = [name for name in columns if columns.count(name) > 1]
+    if repeated:
+        raise ValueError(
+            f"{table} has the column {repeated[0]!r} twice; leave one out"
+        )
 
 
 def _name(table: pathlib.Path, row: dict, line: int, side: str) -> str:

@@ -128,6 +128,18 @@ def _table(path):
     return rows
 
 
+def _speaker_table(path):
+    """Returns the speaker of each utterance; a speaker is one word."""
+    speaker_of = _table(path)
+    for name, speaker in speaker_of.items():
+        if len(speaker.split()) > 1:
+            raise ValueError(
+                f"{path} has {speaker!r} for {name!r}; expected a speaker "
+                "without blanks and nothing after it."
+            )
+    return speaker_of
+
+
 def _speakers(folder):
     """Returns the speaker of each utterance."""
     by_utterance, by_speaker = folder / "utt2spk", folder / "spk2utt"
@@ -148,7 +160,7 @@ def _speakers(folder):
             f"{folder} has neither utt2spk nor spk2utt: expected a data "
             "directory of Kaldi."
         )
-    found = _table(by_utterance)
+    found = _speaker_table(by_utterance)
     if by_speaker.exists() and found != speaker_of:
         name = min(
             name

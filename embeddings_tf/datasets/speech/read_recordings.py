@@ -76,7 +76,9 @@ def read_recordings(
 
 def _wave_files(folder):
     """Yields the files below a folder, relative to it."""
-    for place, folders, files in os.walk(folder, followlinks=True):
+    for place, folders, files in os.walk(
+        folder, onerror=_unreadable, followlinks=True
+    ):
         if os.path.islink(place) and _is_above(os.path.realpath(place), place):
             folders.clear()  # a link that leads in a circle
             continue
@@ -85,6 +87,12 @@ def _wave_files(folder):
             if name.lower().endswith(".wav") and not name.startswith("."):
                 path = pathlib.Path(place, name)
                 yield path.relative_to(folder).as_posix()
+
+
+def _unreadable(error):
+    """Raises the error: `os.walk` would leave the folder out."""
+    if not isinstance(error, FileNotFoundError):  # the whole, which is reported
+        raise error
 
 
 def _is_above(real, place):

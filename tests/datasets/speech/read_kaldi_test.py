@@ -173,6 +173,7 @@ def test_commands_are_not_run(features, tmp_path):
         ),
         ("utt2spk", "a-1 b\nb-1 b\nb-2 b\n", "of speaker 'b' in utt2spk"),
         ("utt2spk", "a-1 a\nb-1\n", "line 2, is 'b-1'"),
+        ("utt2spk", "a-1 a\nb-1 b old\n", "'b old' for 'b-1'; expected a"),
         ("utt2spk", "", "utt2spk is empty"),
         ("feats.scp", "a-1 x.ark:9\nb-1 x.ark:99\n", "does not exist; pass"),
         ("feats.scp", "a-1 1.ark:4[0:3]\n", "cuts 'a-1' from a longer matrix"),

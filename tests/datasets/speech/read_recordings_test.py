@@ -1,6 +1,8 @@
 """VoxCeleb: folders of recordings, and its lists of trials."""
 
+import errno
 import gzip
+import os
 import wave
 
 import numpy as np
@@ -59,6 +61,20 @@ def test_links_upper_case_and_hidden_files(tmp_path, wav, samples):
     again = NAMES[2].replace("id10271", "id10299")
     assert names.tolist() == [NAMES[0], upper, NAMES[2], again]
     np.testing.assert_array_equal(x[2], samples[NAMES[2]])
+
+
+def test_a_folder_that_cannot_be_read_is_not_left_out(wav, monkeypatch):
+    denied = PermissionError(errno.EACCES, "denied", str(wav / "id10271"))
+    scan = os.scandir
+
+    def scandir(place):
+        if str(place).endswith("id10271"):
+            raise denied
+        return scan(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(PermissionError, match="id10271"):
+        read_recordings(wav)
 
 
 def test_load(tmp_path, samples, monkeypatch):

@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import pytest
 
+from embeddings_tf import datasets
 from embeddings_tf.datasets import speech
 from tests.broken_headers import break_headers
 from tests.datasets.image_folders import write_image
@@ -20,7 +21,9 @@ from trainers.config import load_recipe
 from trainers.data.classes import write_classes
 from trainers.data.data import Data
 from trainers.data.data_name import absolute_data
+from trainers.data.examples import examples_of_folds
 from trainers.trained.inputs import Inputs
+from trainers.trained.inputs import inputs_of_split
 from trainers.trained.inputs import read_inputs
 from trainers.trained.stored_paths import canonical_names
 from trainers.trained.stored_paths import full_names
@@ -530,3 +533,55 @@ def test_settings_that_the_machine_cannot_read(tmp_path, monkeypatch):
         monkeypatch.setattr(np, "load", fail)
         with pytest.raises(type(fault)):
             read_settings(path)
+
+
+@pytest.mark.parametrize("test_split", ["", "test"])
+def test_classes_of_the_folds_of_a_named_set_have_its_names(
+    test_split, monkeypatch
+):
+    """With one name in every command, `enroll` and `identify` can match."""
+    classes = np.repeat(np.arange(12), 3)
+    x = np.zeros((len(classes), 28, 28, 1), "uint8")
+
+    def load(name, split, *_, label=None, **__):
+        names = np.array([f"letter {11 - n}" for n in classes])
+        return x, names if label == "class" else classes
+
+    monkeypatch.setattr(datasets, "load", load)
+    examples_of_folds.cache_clear()
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [
+            "folds.num_folds=3",
+            "folds.split=train",
+            f"folds.test_split={test_split}",
+        ],
+    )
+    every = set(read_inputs(run, ["omniglot"]).labels)
+    assert every == {f"letter {n}" for n in range(12)}
+    of_splits = [
+        set(inputs_of_split(run, split).labels)
+        for split in ("train", "validation")
+    ]
+    assert all(found < every for found in of_splits)
+    assert not of_splits[0] & of_splits[1]
+    examples_of_folds.cache_clear()
+
+
+def test_numbers_that_each_split_gives_anew_stay_numbers(monkeypatch):
+    classes = np.repeat(np.arange(6), 3)
+    x = np.zeros((len(classes), 28, 28, 1), "uint8")
+
+    def load(name, split, *_, label=None, **__):
+        names = np.array([f"{split} {n}" for n in classes])
+        return x, names if label == "class" else classes
+
+    monkeypatch.setattr(datasets, "load", load)
+    examples_of_folds.cache_clear()
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        ["folds.split=train", "folds.test_split=test", "folds.num_folds=3"],
+    )
+    data = Data(run)
+    assert set(data.class_names(data.labels("test"))) == set(range(6))
+    examples_of_folds.cache_clear()
