@@ -74,6 +74,7 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
     from embeddings_tf import viz
 
     first = next(iter(rows.values()))
+    networks = untrained_networks.load().get(first["dataset"], {})
     measures, untrained, starts = {}, {}, {}
     for measure, name in MEASURES.items():
         if not all(values(r, f"test.{measure}") for r in rows.values()):
@@ -82,7 +83,9 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
             method: values(results, f"test.{measure}")
             for method, results in rows.items()
         }
-        untrained[name] = values(first, f"test_untrained.{measure}")
+        untrained[name] = [
+            *untrained_networks.of_mean_network(networks, measure).values()
+        ] or values(first, f"test_untrained.{measure}")
         starts[name] = _start([*measures[name].values(), untrained[name]])
     figures = {
         "plane": plane_figure(rows, title),
@@ -129,12 +132,14 @@ def plane_figure(rows: dict[str, dict], title: str):
     first = next(iter(rows.values()))
     networks = untrained_networks.load().get(first["dataset"], {})
     for panel, (kind, heading) in zip(panels, kinds.items(), strict=True):
+        num_methods = 0
         for index, (method, results) in enumerate(rows.items()):
             x = by_fold(results, "test.explicitness")
             y = by_fold(results, f"test.{kind}")
             folds = [fold for fold in x if fold in y]
             if not folds:
                 continue
+            num_methods += 1
             panel.errorbar(
                 statistics.fmean(x[fold] for fold in folds),
                 statistics.fmean(y[fold] for fold in folds),
@@ -152,6 +157,10 @@ def plane_figure(rows: dict[str, dict], title: str):
                 label="untrained networks",
             )
         panel.set(xlabel="explicitness", ylabel=heading)
+        if num_methods < len(rows):
+            panel.set_title(
+                f"measured for {num_methods} of {len(rows)} methods"
+            )
         panel.grid(alpha=0.3)
     # Beside the axes, where it hides no point; a method may be in one panel.
     handles = {}

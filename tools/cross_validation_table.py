@@ -63,6 +63,11 @@ OF_70, INVERTED, WELCH = (
     LOSSES[f"f_statistic_{name}"]
     for name in (f"{num_dims_sweep.REFERENCE}_of_500", "merge", "welch")
 )
+# Below the bars.
+DASHED = (
+    "Dashed: the mean of ten untrained networks with the encoder of the "
+    "losses. The beta-VAEs have another encoder."
+)
 CLUSTERS = {
     "k_means": "k-means",
     "learned_distance_to_k_means": "learned distance to k-means centroids",
@@ -86,6 +91,7 @@ def table(found: dict[tuple[str, str], dict]) -> str:
             parts += disentangling(rows, _not_disentangled(found, dataset))
             name = dataset.replace("/", "_")
             parts += ["", _pictures(name, "plane", "measures")]
+            parts += ["", DASHED, ""]
             parts += [_pictures(name, "explicitness_curves")]
             parts += [_pictures(name, "modularity_curves", "auc_distribution")]
     parts += untrained_networks.section(

@@ -342,8 +342,10 @@ def cost_claim(result: dict | None) -> claims.Claim:
 def cost_beside_hedged_claim(result: dict | None) -> claims.Claim:
     """Steps of hedged instances and stochastic prototypes beside PN.
 
-    Both ratios are to a step of prototypical networks with as many images. The
-    claim is reproduced if the quartiles of both ratios do not overlap.
+    Both ratios are to a step of prototypical networks with as many images. If
+    the quartiles of both ratios do not overlap, the claim holds for each image.
+    It is reproduced if a step of our recipes, which have as many steps and
+    different numbers of images, takes less time as well.
     """
     claim = "SPE takes less time in training than HIB (Section 5)"
     if result is None:
@@ -359,8 +361,19 @@ def cost_beside_hedged_claim(result: dict | None) -> claims.Claim:
         f"of PN on the same {images} images"
         for name, found, images in (("SPE", ours, 700), ("HIB", theirs, 280))
     )
-    holds = ours["high"] < theirs["low"]
-    return claim, text, claims.verdict(holds, 1)
+    steps = [
+        1000 * statistics.median(cases[case][name]["seconds"])
+        for case, name in (
+            ("70 x 10 images", "stochastic"),
+            ("280 images", "hedged"),
+        )
+    ]
+    text += (
+        f". A step takes {steps[0]:.0f} ms (SPE) and {steps[1]:.0f} ms (HIB)"
+    )
+    per_image = ours["high"] < theirs["low"]
+    held = 1 + (steps[0] < steps[1]) if per_image else 0
+    return claim, text, claims.verdict(held, 2)
 
 
 def axes_claims(runs: list[dict]) -> list[claims.Claim]:

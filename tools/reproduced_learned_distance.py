@@ -170,8 +170,8 @@ def _table_1(errors: Errors) -> tuple:
         "triplet loss",
         not_attempted("cifar10_", "mini_imagenet_"),
         f"600 epochs of ResNet-18 need a GPU ([published]({PUBLISHED})). "
-        "In small, EER of a distance, points. Omniglot: "
-        f"{errors.in_small('omniglot')}. Tiny ImageNet, one seed: "
+        "In small, EER of a distance, points. Omniglot (one seed where another "
+        f"loss trains): {errors.in_small('omniglot')}. Tiny ImageNet, one seed: "
         f"{errors.in_small('tiny_images', trials.DIVISION)}",
         "a GPU; recipes `cifar10_*`, `mini_imagenet_*`. In small: "
         "`tiny_images_*` (Tiny ImageNet, 32 x 32) and "
@@ -211,7 +211,7 @@ def _table_2(by_hand: Errors, equal: Errors) -> tuple:
         not_attempted("voxceleb_"),
         "no audio of VoxCeleb; EER of the distance, points "
         f"([published]({PUBLISHED}): VoxCeleb1's test list, E and H), "
-        f"{'; '.join(parts)}. AN4 with equal budgets: "
+        f"{'; '.join(parts)}. AN4, equal budgets, folds 1 to 4, one seed: "
         f"{equal.in_small('an4')}",
         "VoxCeleb 1 and 2, and a GPU for 2 million batches (`voxceleb_*`)",
     )
