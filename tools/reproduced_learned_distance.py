@@ -170,8 +170,9 @@ def _table_1(errors: Errors) -> tuple:
         "triplet loss",
         not_attempted("cifar10_", "mini_imagenet_"),
         f"600 epochs of ResNet-18 need a GPU ([published]({PUBLISHED})). "
-        "In small, EER of a distance, points. Omniglot (one seed where another "
-        f"loss trains): {errors.in_small('omniglot')}. Tiny ImageNet, one seed: "
+        "In small, EER of a distance, points. Omniglot (one seed where "
+        "another loss trains): "
+        f"{errors.in_small('omniglot')}. Tiny ImageNet, one seed: "
         f"{errors.in_small('tiny_images', trials.DIVISION)}",
         "a GPU; recipes `cifar10_*`, `mini_imagenet_*`. In small: "
         "`tiny_images_*` (Tiny ImageNet, 32 x 32) and "

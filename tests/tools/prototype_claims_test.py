@@ -445,7 +445,7 @@ def test_the_cost_of_a_step(ratios, expected):
 @pytest.mark.parametrize(
     ("hedged", "seconds", "expected"),
     [
-        # The upper quartile of stochastic prototypes is 1.09; its step takes 2.1 s.
+        # SPE: the upper quartile is 1.09, and its step takes 2.1 s.
         ([0.9, 1.1, 1.2, 1.3, 1.4], 2.0, "reproduced"),
         ([0.9, 1.1, 1.2, 1.3, 1.4], 0.5, "in part"),
         ([0.9, 1.08, 1.2, 1.3, 1.4], 2.0, "not reproduced"),

@@ -224,7 +224,9 @@ def test_distances_are_compared_with_their_own_scores_and_the_baselines():
     found = reproduced_table.trials.load()
     rows = reproduced_learned_distance.learned_distance_rows(found, {})
     table_1, table_2 = row(rows, "Table 1"), row(rows, "Table 2")
-    assert table_2[2].endswith("AN4 with equal budgets: not run")
+    assert table_2[2].endswith(
+        "AN4, equal budgets, folds 1 to 4, one seed: not run"
+    )
     key = "omniglot", "folds", "omniglot_verification_without_classifier"
     scores = [run["evaluation"]["test"] for run in found[key].values()]
     ours, plda = (
@@ -237,7 +239,7 @@ def test_distances_are_compared_with_their_own_scores_and_the_baselines():
     assert "the triplet loss by PLDA +" in alone
     assert "the distance without" not in alone
     rows = reproduced_learned_distance.learned_distance_rows(found, found)
-    text = row(rows, "Table 2")[2].partition("AN4 with equal budgets: ")[2]
+    text = row(rows, "Table 2")[2].partition("one seed: ")[2]
     by_fold = {}
     for (fold, _), run in found["an4", "folds", "an4_learned_distance"].items():
         test = run["evaluation"]["test"]

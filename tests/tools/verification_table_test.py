@@ -262,7 +262,7 @@ def test_the_encoders_of_a_cross_validation_are_trained_first(
     tmp_path, monkeypatch
 ):
     monkeypatch.setattr(verification_results, "RESULTS", tmp_path / "kept")
-    encoders = tmp_path / f"{METHOD}-seed_0"
+    encoders = tmp_path / METHOD
     write_run(encoders, METHOD)
     (encoders / "folds.json").write_text("{}")
     recipe = METHOD.replace("beside", "frozen")
@@ -285,6 +285,6 @@ def test_the_encoders_of_a_cross_validation_are_trained_first(
     )
     start = "python -m trainers.cross_validate --config"
     assert command == (
-        f"{start} {METHOD} --folds 1 2 --workdir runs/{METHOD}-seed_0 && "
+        f"{start} {METHOD} --folds 1 2 --workdir runs/{METHOD} && "
         f"{start} {recipe} --folds 1 2 --workdir runs/x"
     )
