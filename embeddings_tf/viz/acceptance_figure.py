@@ -162,9 +162,7 @@ def acceptance_figure(
         "shaded: regions that the score accepts as the class of the number",
         fontsize=9,
     )
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _finite(scores: np.ndarray, threshold: float) -> np.ndarray:

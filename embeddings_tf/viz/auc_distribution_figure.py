@@ -112,6 +112,4 @@ def auc_distribution_figure(
     )
     # One label for all panels, because a panel may be too low for it.
     right.supylabel("share of the factor values", fontsize=10)
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)

@@ -117,9 +117,7 @@ def bars_figure(
     if baselines:
         note += "; dashed: untrained network"
     figure.supxlabel(note, fontsize=9)
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _bars(panel, runs, start: float, names: list[str], measure: str) -> None:

@@ -76,9 +76,7 @@ def calibration_figure(
         panel.grid(alpha=0.3)
         if lines:
             panel.legend(fontsize=8)
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _lines(panel: str, curves) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -142,8 +142,7 @@ def confusion_figure(
         _write_numbers(panel, counts, share)
     accuracy = f"{100 * np.mean(right):.1f} % of {len(right):,} are right"
     figure.suptitle(f"{title}\n{accuracy}".strip(), fontsize=10)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure)
 
 
 def _texts(name: str, values) -> np.ndarray:

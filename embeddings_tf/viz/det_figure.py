@@ -82,9 +82,7 @@ def det_figure(
     )
     panel.grid(alpha=0.3)
     panel.legend(loc="upper right")
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _rates(name: str, curve: Mapping[str, np.ndarray]) -> np.ndarray:

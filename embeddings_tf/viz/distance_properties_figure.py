@@ -96,6 +96,4 @@ def distance_properties_figure(
         panel.set(xlabel=label, xlim=(0, 1), yscale="log")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("density")
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)

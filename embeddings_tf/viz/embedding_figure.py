@@ -113,9 +113,7 @@ def embedding_figure(
     if points.stddev is not None:
         keys.append("ellipses: one standard deviation")
     above = [title] * bool(title) + [separator.join(keys)] * bool(keys)
-    figure.suptitle("\n".join(above))
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, "\n".join(above))
 
 
 class _Points(NamedTuple):

@@ -89,6 +89,4 @@ def evaluation_figure(
             title="uncertainty against occlusion",
         )
         axes[2].set_ylim(bottom=0)
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)

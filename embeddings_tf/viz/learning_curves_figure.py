@@ -77,9 +77,7 @@ def learning_curves_figure(
             "thick: mean over runs; thin: each run; dots: where a run ends",
             fontsize=9,
         )
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _mean(name: str, runs) -> tuple[np.ndarray, np.ndarray]:

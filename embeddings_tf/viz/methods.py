@@ -132,14 +132,17 @@ def what_is_drawn(num_runs: Sequence[int]) -> str:
     return f"mean ± standard error of {count} runs"
 
 
-def as_written(figure) -> None:
-    """Draws every text as it is: names of users may have a $.
+def finished(figure, title: str | None = None):
+    """Returns the figure with its title, if any, and with texts as they are.
 
-    Only the powers of ten that Matplotlib writes along an axis are formulas.
+    Names of users may have a $. Only the powers of ten that Matplotlib writes
+    along an axis are formulas.
     """
     from matplotlib.text import Text
     from matplotlib.ticker import LogFormatter
 
+    if title is not None:
+        figure.suptitle(title)
     with np.errstate(over="ignore"):  # margins around huge values
         texts = figure.findobj(Text)
     for drawn in texts:
@@ -149,3 +152,4 @@ def as_written(figure) -> None:
             if isinstance(axis.get_major_formatter(), LogFormatter):
                 for label in axis.get_ticklabels(which="both"):
                     label.set_parse_math(True)
+    return figure

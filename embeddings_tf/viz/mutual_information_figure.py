@@ -164,9 +164,7 @@ def mutual_information_figure(
         notes.append("chance: of permuted factors, mean over dimensions")
     if notes:
         figure.supxlabel("\n".join(notes), fontsize=8)
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def entropies(factors: Any, num_factors: int) -> np.ndarray:

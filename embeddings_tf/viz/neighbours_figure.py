@@ -100,9 +100,7 @@ def neighbours_figure(
         for column, panel in enumerate(line[1:]):
             _draw(panel, neighbours[row][column], str(captions[row][column]))
             _frame(panel, is_right[row][column])
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _draw(panel, image, caption: str) -> None:

@@ -72,5 +72,4 @@ def paired_comparison_figure(
     panel.set_title(title)
     panel.grid(axis="y", alpha=0.3)
     panel.spines[["top", "right"]].set_visible(False)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure)

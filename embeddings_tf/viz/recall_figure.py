@@ -115,9 +115,7 @@ def recall_figure(
         methods.what_is_drawn([len(runs) for _, runs in lines.values()]),
         fontsize=9,
     )
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _same_k(name: str, runs) -> tuple[np.ndarray, np.ndarray]:

@@ -117,9 +117,7 @@ def score_histogram_figure(
     )
     panel.spines[["top", "right"]].set_visible(False)
     panel.legend(framealpha=0.8, edgecolor="none", fontsize=9)
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _marks(marks) -> dict[str, float]:

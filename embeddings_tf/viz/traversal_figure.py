@@ -172,9 +172,7 @@ def traversal_figure(
     if factors is not None:
         note += "; below an image: value of the factor"
     figure.supxlabel(note, fontsize=8)
-    figure.suptitle(title)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure, title)
 
 
 def _factors_in_turn(information: np.ndarray) -> list[int]:

@@ -104,11 +104,8 @@ def trials_figure(
         panel.set_visible(False)
     for panel in panels[::columns]:
         panel.set_ylabel(measure)
-    figure.suptitle(
-        "\n".join([title] * bool(title) + ["dots: trials; star: the best"])
-    )
-    methods.as_written(figure)
-    return figure
+    above = [title] * bool(title) + ["dots: trials; star: the best"]
+    return methods.finished(figure, "\n".join(above))
 
 
 def _draw(panel, name, x, y, best_x, best_y) -> None:

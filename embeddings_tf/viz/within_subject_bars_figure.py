@@ -118,8 +118,7 @@ def within_subject_bars_figure(
     if any(_half_width(of) is not None for of in columns.values()):
         note += " ± 95 % within-subject interval"
     figure.supxlabel(note, fontsize=9)
-    methods.as_written(figure)
-    return figure
+    return methods.finished(figure)
 
 
 def _half_width(of_group: Mapping[str, np.ndarray]) -> float | None:
