@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.clustering import class_means
 from embeddings_tf.metrics.score_calls import call_score
 from embeddings_tf.metrics.score_calls import two_sides
 from embeddings_tf.metrics.scoring import score_all_pairs
@@ -64,14 +65,13 @@ def score_enrollments(
     arrays.same_length(enroll=enroll, enroll_labels=enroll_labels)
     block_size = positive_integer("block_size", block_size)
     order = np.argsort(enroll_labels, kind="stable")
-    enroll = enroll[order]
     classes, starts, counts = np.unique(
         enroll_labels[order], return_index=True, return_counts=True
     )
     if combine == "embedding":
-        scaled, exponent = arrays.scaled(enroll)
-        means = np.add.reduceat(scaled, starts, axis=0) / counts[:, None]
-        enroll = np.ldexp(means, exponent).astype(enroll.dtype)
+        enroll = class_means(enroll, enroll_labels)
+    else:
+        enroll = enroll[order]
     found = []
     for columns in blocks(len(test), block_size):
         scores = score_all_pairs(
