@@ -68,6 +68,16 @@ def choose_published(
     set_field(config, margin, hyperparameters.Float(margin, 0.1, 1.0))
 
 
+def choose_learning_rate(
+    hyperparameters, config, low: float, high: float
+) -> None:
+    """Draws the learning rate on a logarithmic scale."""
+    rate = hyperparameters.Float(
+        "optimizer.learning_rate", low, high, sampling="log"
+    )
+    set_learning_rate(config, rate)
+
+
 def set_learning_rate(config, value: float) -> None:
     """Sets the learning rate, of a schedule the largest one."""
     name = "optimizer.learning_rate"

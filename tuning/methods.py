@@ -3,8 +3,8 @@
 from trainers.config.places import METHODS
 from tuning.fields import choose
 from tuning.fields import choose_distance
+from tuning.fields import choose_learning_rate
 from tuning.fields import set_field
-from tuning.fields import set_learning_rate
 
 # From the lowest to the highest value, on a logarithmic scale. Fields are below
 # the section of the method: `loss`, `objective`, `objective.encoder_loss` etc.
@@ -53,10 +53,7 @@ def choose_constants(hyperparameters, config) -> None:
     distance also has the constants of its `encoder_loss`. Set `encoder.dim`
     first: `num_dims` of the F-statistic loss is a share of it.
     """
-    rate = hyperparameters.Float(
-        "optimizer.learning_rate", 1e-4, 1e-2, sampling="log"
-    )
-    set_learning_rate(config, rate)
+    choose_learning_rate(hyperparameters, config, 1e-4, 1e-2)
     section, name = _method(config)
     if name == "LearnedDistance":
         _choose_learned_distance(hyperparameters, config)

@@ -7,8 +7,8 @@ data set. A projection needs an auxiliary classifier.
 
 from tuning.fields import choose
 from tuning.fields import choose_distance
+from tuning.fields import choose_learning_rate
 from tuning.fields import set_field
-from tuning.fields import set_learning_rate
 
 GRID = {
     "objective.label_smoothing": (0.0, 0.05, 0.1, 0.2),
@@ -20,10 +20,7 @@ GRID = {
 
 
 def space(hyperparameters, config):
-    rate = hyperparameters.Float(
-        "optimizer.learning_rate", 2e-4, 5e-3, sampling="log"
-    )
-    set_learning_rate(config, rate)
+    choose_learning_rate(hyperparameters, config, 2e-4, 5e-3)
     choose(hyperparameters, config, GRID)
     choose_distance(
         hyperparameters, config, num_layers=(1, 2, 3), num_units=(64, 128, 256)

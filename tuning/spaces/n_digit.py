@@ -7,17 +7,14 @@ losses have only the rate to choose. Give every method the same number of
 trials.
 """
 
+from tuning.fields import choose_learning_rate
 from tuning.fields import set_field
-from tuning.fields import set_learning_rate
 
 CONSTANTS = {"objective.beta": (1e-6, 1e-2), "loss.margin": (0.3, 10.0)}
 
 
 def space(hyperparameters, config):
-    rate = hyperparameters.Float(
-        "optimizer.learning_rate", 1e-3, 1e-1, sampling="log"
-    )
-    set_learning_rate(config, rate)
+    choose_learning_rate(hyperparameters, config, 1e-3, 1e-1)
     for name, (low, high) in CONSTANTS.items():
         section, field = name.split(".")
         if field in config.get(section, {}):

@@ -15,8 +15,8 @@ corrupted with the same probability, so the values could not be compared.
 """
 
 from tuning.fields import choose
+from tuning.fields import choose_learning_rate
 from tuning.fields import set_field
-from tuning.fields import set_learning_rate
 
 GRID = {
     "batches.num_query": (5, 10, 15),
@@ -51,10 +51,7 @@ def space(hyperparameters, config):
                 "decay_rate": 0.5,
                 "staircase": True,
             }
-    rate = hyperparameters.Float(
-        "optimizer.learning_rate", 3e-4, 3e-2, sampling="log"
-    )
-    set_learning_rate(config, rate)
+    choose_learning_rate(hyperparameters, config, 3e-4, 3e-2)
 
 
 def choose_noise(hyperparameters, config, num_support: int) -> None:
