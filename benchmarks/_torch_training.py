@@ -235,12 +235,3 @@ def training_step(name, x, labels, mode):
         return float(value.detach())
 
     return step
-
-
-def num_weights(name):
-    """Trainable weights of the network and of its loss."""
-    return sum(
-        weight.numel()
-        for make in NETWORKS[name]
-        for weight in make().parameters()
-    )

@@ -103,11 +103,8 @@ def page_text() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=pathlib.Path, nargs="?")
+    parser.add_argument("folder", type=pathlib.Path)
     source = parser.parse_args().folder
-    if source is None:  # as `make bench` calls it
-        print("Not run: name the folder of Tiny ImageNet.")
-        return
 
     from trainers.terminal.quiet import import_tensorflow
     from trainers.workdirs.json_files import write_json
