@@ -80,6 +80,23 @@ def make(name: str):
     return getattr(objectives, name)()
 
 
+def new_step(name: str, loss, **options):
+    """Returns a new `tf.function` of labels and embeddings: the gradients."""
+    import tensorflow as tf
+
+    training = {"training": True} if name == "LearnedDistance" else {}
+
+    @tf.function(**options)
+    def step(labels, z):
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = tf.reduce_mean(loss(labels, z, **training))
+        weights = getattr(loss, "trainable_variables", [])
+        return tape.gradient(value, [z, *weights])
+
+    return step
+
+
 def step_of(name: str, num_rows: int) -> dict:
     """Measures seconds and bytes of one size, in a new process."""
     import_tensorflow()
@@ -95,19 +112,14 @@ def step_of(name: str, num_rows: int) -> dict:
         z[:, DIM:] = 0.1
     labels = np.arange(num_rows, dtype="int32") // NUM_PER_CLASS
 
-    @tf.function(
+    step = new_step(
+        name,
+        loss,
         input_signature=[
             tf.TensorSpec([None], tf.int32),
             tf.TensorSpec([None, width], tf.float32),
-        ]
+        ],
     )
-    def step(labels, z):
-        options = {"training": True} if name == "LearnedDistance" else {}
-        with tf.GradientTape() as tape:
-            tape.watch(z)
-            value = tf.reduce_mean(loss(labels, z, **options))
-        weights = getattr(loss, "trainable_variables", [])
-        return tape.gradient(value, [z, *weights])
 
     def seconds(rows):
         started = time.perf_counter()

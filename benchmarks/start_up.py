@@ -133,15 +133,7 @@ def traced(name, jit_compile):
 
     def new_step():
         # Labels are an argument, as in a training: XLA would fold constants.
-        @tf.function(jit_compile=jit_compile)
-        def step(labels, z):
-            options = {"training": True} if name == "LearnedDistance" else {}
-            with tf.GradientTape() as tape:
-                tape.watch(z)
-                value = tf.reduce_mean(loss(labels, z, **options))
-            weights = getattr(loss, "trainable_variables", [])
-            return tape.gradient(value, [z, *weights])
-
+        step = batch_size.new_step(name, loss, jit_compile=jit_compile)
         return lambda: step(labels, z)
 
     return new_step, new_step()
