@@ -3,11 +3,11 @@
 import dataclasses
 import json
 import pathlib
-import socket
 import zipfile
 from collections.abc import Callable
 
 from trainers.workdirs import layout
+from tuning.chief import free_port
 
 ROOT = pathlib.Path(__file__).parents[1]
 # Short epochs, because the kills between epochs are tested. On this run two
@@ -58,11 +58,7 @@ def one_process(workdir):
 
 
 def two_workers(workdir):
-    addresses = []
-    for _ in range(2):
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            addresses.append(f"127.0.0.1:{found.getsockname()[1]}")
+    addresses = [f"127.0.0.1:{free_port()}" for _ in range(2)]
     ((words, _),) = one_process(workdir)
     return [
         (

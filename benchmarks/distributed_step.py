@@ -22,13 +22,13 @@ import contextlib
 import json
 import os
 import pathlib
-import socket
 import statistics
 import time
 
 from benchmarks._side_by_side import process
 from tools.generated_text import hardware
 from tools.generated_text import write_between
+from tuning.chief import free_port
 
 RESULT = pathlib.Path(__file__).parent / "results" / "distributed_step.json"
 PAGE = pathlib.Path(__file__).parents[1] / "docs" / "distributed.md"
@@ -56,12 +56,9 @@ def prepare(contender: str) -> None:
     """Makes the model, in the process of the contender."""
     global train
     strategy_name = CONTENDERS[contender]
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{found.getsockname()[1]}"
     os.environ["TF_CONFIG"] = json.dumps(
         {
-            "cluster": {"worker": [address]},
+            "cluster": {"worker": [f"127.0.0.1:{free_port()}"]},
             "task": {"type": "worker", "index": 0},
         }
     )
