@@ -53,7 +53,7 @@ class Limits:
             per_value: Values that the model needs at once for a value of a
                 row; a row must fit into `max_values`, too.
         """
-        if self.max_values is None or None not in spec.shape[1:]:
+        if self.max_values is None:
             return x
         values = tf.size(x, tf.int64)
         of_row = tf.reduce_prod(tf.shape(x, tf.int64)[1:])

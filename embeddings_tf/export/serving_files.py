@@ -83,11 +83,6 @@ def write_serving_files(
     write_model_card(folder, card)
 
 
-def input_specs_of(function) -> list[tf.TensorSpec]:
-    """Returns the inputs of a concrete function, under their names."""
-    return list(function.structured_input_signature[0])
-
-
 def example_requests(
     function, max_rows: int, contents
 ) -> tuple[list[dict], str | None]:
@@ -95,7 +90,7 @@ def example_requests(
 
     `contents` are the kinds of files to try, as in `example_inputs`.
     """
-    specs, error = input_specs_of(function), None
+    specs, error = list(function.structured_input_signature[0]), None
     has_files = any(spec.dtype == tf.string for spec in specs)
     for encoded in contents if has_files else ("",):
         sizes = sorted({min(rows, max_rows) for rows in _WARM_UP_ROWS})

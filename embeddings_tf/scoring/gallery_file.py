@@ -111,17 +111,15 @@ def _typicality(arrays, settings) -> Typicality | None:
     return Typicality.from_dict({**values, **found})
 
 
-def examples_of(path, model=None) -> tuple[LabelledEmbeddings, dict]:
-    """Returns the enrolled examples in a file, and its settings.
+def examples_of(path: pathlib.Path, model) -> LabelledEmbeddings:
+    """Returns the enrolled examples in a file.
 
     Raises:
         ValueError: If the file is not a gallery, or of another model.
     """
-    path = arguments.path("path", path)
     arrays, settings = array_file.read(path, KIND, _NEEDED)
-    if model is not None:
-        require_fingerprint(path, settings, model)
-    return labelled_embeddings(*(arrays[part] for part in _PARTS)), settings
+    require_fingerprint(path, settings, model)
+    return labelled_embeddings(*(arrays[part] for part in _PARTS))
 
 
 def require_fingerprint(path, settings: dict, model) -> None:

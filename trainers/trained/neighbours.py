@@ -46,7 +46,12 @@ class Neighbours:
         progress = Progress(len(self.examples), "example")
         self._search = scoring.NearestNeighbors(
             model, search="faiss" if approximate else "exact", embedded=True
-        ).fit(*_parts(self.examples), progress=progress.advance)
+        ).fit(
+            examples.embeddings,
+            examples.labels,
+            self.examples.names,
+            progress=progress.advance,
+        )
 
     @property
     def value(self) -> str:
@@ -171,10 +176,6 @@ class Neighbours:
         )
 
 
-def _parts(examples: LabelledEmbeddings) -> tuple:
-    return examples.embeddings, examples.labels, examples.names
-
-
 def _examples(
     path: pathlib.Path, model
 ) -> tuple[LabelledEmbeddings, bool, dict]:
@@ -184,8 +185,7 @@ def _examples(
     rows, and whether they are files; none of a gallery, whose names have both.
     """
     if not is_embeddings(path):  # the other kind of file, or damaged
-        examples, _ = gallery_file.examples_of(path, model)
-        return examples, True, {}
+        return gallery_file.examples_of(path, model), True, {}
     needed = ("embedding", "paths", "data", "files")
     arrays, settings = array_file.read(path, KIND, needed)
     gallery_file.require_fingerprint(path, settings, model)

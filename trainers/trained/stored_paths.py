@@ -97,10 +97,6 @@ def full_names(names: np.ndarray, data: str, are_files: bool) -> np.ndarray:
     return np.array([f"{data} {name}" for name in names.tolist()])
 
 
-def _is_file(path: str, are_files: bool | None) -> bool:
-    return os.path.isfile(path) if are_files is None else are_files
-
-
 def shown_names(
     names: np.ndarray,
     file: pathlib.Path,
@@ -166,14 +162,15 @@ def _with_paths(
             end = name.rfind(" ", 0, end)
         return name
 
-    return np.array(
-        [
-            change(name)
-            if _is_file(os.path.join(folder, name), are_files)
-            else (of_row(name) if with_data else name)
-            for name in names.tolist()
-        ]
-    )
+    def changed(name):
+        is_file = are_files
+        if is_file is None:
+            is_file = os.path.isfile(os.path.join(folder, name))
+        if is_file:
+            return change(name)
+        return of_row(name) if with_data else name
+
+    return np.array([changed(name) for name in names.tolist()])
 
 
 def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
