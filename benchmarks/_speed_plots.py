@@ -82,12 +82,12 @@ def paths(kind):
     return {cost: FIGURES / f"{stem}_{cost}.png" for cost in COSTS}
 
 
-def draw_growth(result, kind, dim=128):
+def draw_growth(result, kind):
     """Writes the figures of `paths`."""
     from embeddings_tf import viz
 
     for cost, path in paths(kind).items():
-        viz.save_figure(figure(result, cost, dim), path)
+        viz.save_figure(figure(result, cost, dim=128), path)
         print(f"Wrote {path.relative_to(ROOT)}")
 
 

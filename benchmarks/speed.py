@@ -60,7 +60,7 @@ def _listen_to_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def run_all(names, minutes, quick=False, python=sys.executable):
+def run_all(names, minutes, quick=False):
     """Runs benchmarks in turn; returns the reasons of those that failed."""
     failed, ends = {}, time.monotonic() + 60 * minutes
     for name in names:
@@ -69,7 +69,7 @@ def run_all(names, minutes, quick=False, python=sys.executable):
             failed[name] = f"not run: {minutes:g} minutes were used up"
             continue
         budget = min(benchmark(name).minutes, left / 60)
-        command = [python, "-m", f"benchmarks.{name}"]
+        command = [sys.executable, "-m", f"benchmarks.{name}"]
         command += ["--quick"] if quick else ["--minutes", f"{budget:.2f}"]
         print(f"benchmarks.{name}", flush=True)
         limit = min(60 * PATIENCE * budget + SECONDS_TO_END, max(left, 60))
