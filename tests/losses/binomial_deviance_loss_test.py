@@ -7,6 +7,7 @@ from scipy import optimize
 
 from embeddings_tf.losses import BinomialDevianceLoss
 from embeddings_tf.losses import binomial_deviance_loss
+from tests.losses.random_points import points
 
 BATCHES = {
     "class by class": [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
@@ -15,11 +16,6 @@ BATCHES = {
 }
 DEFAULTS = (2.0, 0.5, 10.0)
 OTHERS = (3.0, -0.2, 25.0)
-
-
-def points(num_rows=12, dim=3, seed=0):
-    z = np.random.default_rng(seed).normal(size=(num_rows, dim))
-    return z.astype("float32")
 
 
 def of_positive(s, scale, threshold, cost):

@@ -7,6 +7,7 @@ from scipy import optimize
 
 from embeddings_tf.losses import ContrastiveLoss
 from embeddings_tf.losses import contrastive_loss
+from tests.losses.random_points import points
 
 BATCHES = {
     "class by class": [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
@@ -14,11 +15,6 @@ BATCHES = {
     "with singletons": [1, 2, 3, 1, 4, 2, 5, 1, 6, 7, 8, 1],
 }
 AVERAGES = ["all", "each_kind"]
-
-
-def points(num_rows=12, dim=3, seed=0):
-    z = np.random.default_rng(seed).normal(size=(num_rows, dim))
-    return z.astype("float32")
 
 
 def loss_by_loop(labels, z, margin=1.0, average_over="all"):

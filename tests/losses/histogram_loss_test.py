@@ -4,17 +4,13 @@ import tensorflow as tf
 
 from embeddings_tf.losses import HistogramLoss
 from embeddings_tf.losses import histogram_loss
+from tests.losses.random_points import points
 
 BATCHES = {
     "class by class": [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
     "uneven and mixed": [5, -2, 5, 5, 7, -2, 5, 7, 5, 9, 9, 5],
     "with singletons": [1, 2, 3, 1, 4, 2, 5, 1, 6, 7, 8, 1],
 }
-
-
-def points(num_rows=12, dim=3, seed=0):
-    z = np.random.default_rng(seed).normal(size=(num_rows, dim))
-    return z.astype("float32")
 
 
 def pairs_by_loop(labels, z):

@@ -8,6 +8,7 @@ from sklearn.metrics import pairwise_distances
 
 from embeddings_tf.losses import TripletLoss
 from embeddings_tf.losses import triplet_loss
+from tests.losses.random_points import points
 
 DISTANCES = {
     "squared_l2": lambda a, b: ((a - b) ** 2).sum(),
@@ -23,11 +24,6 @@ BATCHES = {
 VARIANTS = list(
     itertools.product(["all", "hard", "semi_hard"], ["all", "active"])
 )
-
-
-def points(num_rows=12, dim=3, seed=0):
-    z = np.random.default_rng(seed).normal(size=(num_rows, dim))
-    return z.astype("float32")
 
 
 def hinges_by_loop(labels, d, margin, mining):

@@ -13,6 +13,7 @@ from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import FewShotClassifier
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.ops import gaussian
+from tests.objectives.packed import unpack
 
 LABELS = np.array([3, 1, 2, 1, 3, 2, 3, -5])
 BETA = 0.01
@@ -30,12 +31,6 @@ def random_packed(rows=8, dim=2, seed=0, scale=1.0):
 def points(mean):
     mean = np.asarray(mean, "float32")
     return np.concatenate([mean, np.zeros_like(mean)], axis=-1)
-
-
-def unpack(packed):
-    packed = np.asarray(packed, "float64")
-    dim = packed.shape[-1] // 2
-    return packed[..., :dim], packed[..., dim:]
 
 
 def samples(packed, num_samples, seed):

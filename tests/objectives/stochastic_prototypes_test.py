@@ -13,6 +13,7 @@ from scipy import stats
 
 from embeddings_tf.losses import prototypical_loss
 from embeddings_tf.objectives import StochasticPrototypes
+from tests.objectives.packed import unpack
 
 SAMPLERS = ("intersection", "naive")
 EPISODES = {
@@ -29,12 +30,6 @@ def random_packed(rows=12, dim=2, low=0.1, high=1.5, seed=0):
     mean = rng.normal(size=(rows, dim))
     variance = rng.uniform(low, high, size=(rows, dim))
     return np.concatenate([mean, variance], axis=1).astype("float32")
-
-
-def unpack(packed):
-    packed = np.asarray(packed, "float64")
-    dim = packed.shape[-1] // 2
-    return packed[..., :dim], packed[..., dim:]
 
 
 def log_normal(z, mean, variance):
