@@ -15,13 +15,6 @@ from tests.datasets import caltech_birds2011_files
 from tests.datasets import photograph_files as files
 
 
-@pytest.fixture
-def manual(tmp_path, monkeypatch):
-    monkeypatch.setenv("EMBEDDINGS_TF_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("EMBEDDINGS_TF_MANUAL", str(tmp_path / "manual"))
-    return tmp_path / "manual"
-
-
 def test_lists_of_cifar_fs():
     classes = CLASS_SPLITS["cifar100/cifar_fs"].classes
     assert [len(names) for names in classes.values()] == [64, 16, 20]

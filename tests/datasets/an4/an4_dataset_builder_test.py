@@ -1,7 +1,6 @@
 import pathlib
 import re
 import struct
-import tempfile
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ import tensorflow_datasets as tfds
 
 from embeddings_tf.datasets import load
 from embeddings_tf.datasets.an4 import an4_dataset_builder
+from tests.datasets.example_folder import ExampleFolder
 
 README = pathlib.Path(an4_dataset_builder.__file__).with_name("README.md")
 # Utterance -> frames, in the order of the data set.
@@ -39,33 +39,15 @@ def write_an4(folder, altered=None):
     return frames
 
 
-class An4Test(tfds.testing.DatasetBuilderTestCase):
+class An4Test(ExampleFolder, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = an4_dataset_builder.Builder
     SPLITS = {"train": 3, "test": 1}
-
-    @classmethod
-    def setUpClass(cls):
-        cls._folder = tempfile.TemporaryDirectory()
-        cls.EXAMPLE_DIR = str(pathlib.Path(cls._folder.name) / "files")
-        write_an4(pathlib.Path(cls.EXAMPLE_DIR))
-        super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls._folder.cleanup()
+    write = staticmethod(write_an4)
 
 
-@pytest.fixture
-def folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("EMBEDDINGS_TF_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("EMBEDDINGS_TF_MANUAL", str(tmp_path / "manual"))
-    return tmp_path / "manual"
-
-
-def test_utterances_and_labels(folders):
-    frames = write_an4(folders)
-    (folders / "an4/feat/an4_clstk/readme.txt").write_text("not a speaker")
+def test_utterances_and_labels(manual):
+    frames = write_an4(manual)
+    (manual / "an4/feat/an4_clstk/readme.txt").write_text("not a speaker")
     for split, names, labels in (
         ("train", TRAIN, [0, 0, 1]),
         ("test", TEST, [2]),
@@ -79,8 +61,8 @@ def test_utterances_and_labels(folders):
             np.testing.assert_array_equal(utterance, frames[name])
 
 
-def test_other_labels(folders):
-    write_an4(folders)
+def test_other_labels(manual):
+    write_an4(manual)
     _, speakers = load("an4", "train", label="speaker")
     assert speakers.tolist() == ["fash", "fash", "mblb"]
     _, names = load("an4", "train", label="utterance")
@@ -96,8 +78,8 @@ def test_other_labels(folders):
         load("n_digit/digits_2_number", "train", label="label")
 
 
-def test_example_of_the_readme(folders, monkeypatch):
-    write_an4(folders)
+def test_example_of_the_readme(manual, monkeypatch):
+    write_an4(manual)
     (block,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
     # There are two speakers here.
     block = block.replace("speakers, 12, 5", "speakers, 2, 1")
@@ -111,11 +93,11 @@ def test_example_of_the_readme(folders, monkeypatch):
         np.testing.assert_allclose(row[:length].mean(axis=0), 0, atol=1e-5)
 
 
-def test_missing_files(folders):
-    folders.mkdir()
+def test_missing_files(manual):
+    manual.mkdir()
     with pytest.raises(FileNotFoundError, match="EMBEDDINGS_TF_MANUAL"):
         load("an4", "train")
-    write_an4(folders, dict.fromkeys(TEST))
+    write_an4(manual, dict.fromkeys(TEST))
     with pytest.raises(FileNotFoundError, match="feat/an4test_clstk/<speaker>"):
         load("an4", "train")
 
@@ -132,20 +114,20 @@ def test_missing_files(folders):
         (struct.pack(">i13f", 13, *[np.nan] * 13), "NaN or infinity"),
     ],
 )
-def test_damaged_file(folders, content, message):
+def test_damaged_file(manual, content, message):
     name = next(iter(TRAIN))
-    write_an4(folders, {name: content})
+    write_an4(manual, {name: content})
     with pytest.raises(ValueError, match=message) as error:
         load("an4", "train")
     assert f"{name}.mfc" in str(error.value)
     # It works once the file is restored: nothing is left of the attempt.
-    write_an4(folders)
+    write_an4(manual)
     assert len(load("an4", "train")[0]) == 3
 
 
-def test_speaker_of_both_parts(folders):
-    write_an4(folders)
-    path = folders / "an4/feat/an4test_clstk/fash"
-    (folders / "an4/feat/an4test_clstk/fcaw").rename(path)
+def test_speaker_of_both_parts(manual):
+    write_an4(manual)
+    path = manual / "an4/feat/an4test_clstk/fash"
+    (manual / "an4/feat/an4test_clstk/fcaw").rename(path)
     with pytest.raises(ValueError, match="speaker fash in an4_clstk"):
         load("an4", "train")

@@ -1,6 +1,3 @@
-import pathlib
-import tempfile
-
 import h5py
 import numpy as np
 import pytest
@@ -9,38 +6,24 @@ from PIL import Image
 
 from embeddings_tf.datasets import load
 from embeddings_tf.datasets.cuhk03 import cuhk03_dataset_builder
+from tests.datasets.example_folder import ExampleFolder
 from tests.datasets.reid_files import NUM_PERSONS
 from tests.datasets.reid_files import write_cuhk03
 
 
-class Cuhk03Test(tfds.testing.DatasetBuilderTestCase):
+class Cuhk03Test(ExampleFolder, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = cuhk03_dataset_builder.Builder
     BUILDER_CONFIG_NAMES_TO_TEST = ["labeled"]
 
     @classmethod
-    def setUpClass(cls):
-        cls._folder = tempfile.TemporaryDirectory()
-        cls.EXAMPLE_DIR = str(pathlib.Path(cls._folder.name) / "files")
-        written = write_cuhk03(pathlib.Path(cls.EXAMPLE_DIR))
+    def write(cls, folder):
+        written = write_cuhk03(folder)
         cls.SPLITS = {"train": sum(map(len, written["labeled"].values()))}
-        super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls._folder.cleanup()
-
-
-@pytest.fixture
-def folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("EMBEDDINGS_TF_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("EMBEDDINGS_TF_MANUAL", str(tmp_path / "manual"))
-    return tmp_path / "manual"
 
 
 @pytest.mark.parametrize("config", ["labeled", "detected"])
-def test_images_and_identities(folders, config):
-    written = write_cuhk03(folders)[config]
+def test_images_and_identities(manual, config):
+    written = write_cuhk03(manual)[config]
     x, labels = load(f"cuhk03/{config}", "train")
     assert x.dtype == np.uint8 and labels.dtype == np.int32
     expected_labels = [
@@ -62,14 +45,14 @@ def test_images_and_identities(folders, config):
         assert np.abs(difference).max() <= 1
 
 
-def test_default_is_labeled(folders):
-    write_cuhk03(folders)
+def test_default_is_labeled(manual):
+    write_cuhk03(manual)
     np.testing.assert_array_equal(
         load("cuhk03", "train")[0], load("cuhk03/labeled", "train")[0]
     )
 
 
-def test_images_of_the_right_size_stay(folders):
+def test_images_of_the_right_size_stay(manual):
     image = np.random.default_rng(0).integers(
         0, 256, (160, 60, 3), dtype=np.uint8
     )
@@ -82,13 +65,13 @@ def test_images_of_the_right_size_stay(folders):
         cells = mat[mat["labeled"][0, 0]]
         cells[0, 0] = mat[name].ref
 
-    write_cuhk03(folders, change)
+    write_cuhk03(manual, change)
     x, _ = load("cuhk03", "train")
     np.testing.assert_array_equal(x[0], image)
 
 
-def test_missing_file(folders):
-    (folders / "cuhk03").mkdir(parents=True)
+def test_missing_file(manual):
+    (manual / "cuhk03").mkdir(parents=True)
     with pytest.raises(FileNotFoundError) as error:
         load("cuhk03", "train")
     message = str(error.value)
@@ -96,9 +79,9 @@ def test_missing_file(folders):
     assert "cuhk03/cuhk03_release/cuhk-03.mat" in message
 
 
-def test_truncated_file(folders):
-    write_cuhk03(folders)
-    path = folders / "cuhk03/cuhk03_release/cuhk-03.mat"
+def test_truncated_file(manual):
+    write_cuhk03(manual)
+    path = manual / "cuhk03/cuhk03_release/cuhk-03.mat"
     content = path.read_bytes()
     for part in (content[:-1000], content[: len(content) // 2], b""):
         path.write_bytes(part)
@@ -195,23 +178,21 @@ def _reference_to_group(mat):
         ),
     ],
 )
-def test_odd_content(folders, change, message):
-    write_cuhk03(folders, change)
+def test_odd_content(manual, change, message):
+    write_cuhk03(manual, change)
     with pytest.raises(ValueError, match=message) as error:
         load("cuhk03/labeled", "train")
-    assert str(folders / "cuhk03/cuhk03_release/cuhk-03.mat") in str(
-        error.value
-    )
+    assert str(manual / "cuhk03/cuhk03_release/cuhk-03.mat") in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_no_images(folders):
+def test_no_images(manual):
     def change(mat):
         for pair in mat["labeled"][0]:
             cells = mat[pair]
             empty = mat.create_dataset(cells.name + "e", data=np.zeros(2))
             cells[...] = np.full(cells.shape, empty.ref, h5py.ref_dtype)
 
-    write_cuhk03(folders, change)
+    write_cuhk03(manual, change)
     with pytest.raises(ValueError, match="has no labeled images"):
         load("cuhk03", "train")

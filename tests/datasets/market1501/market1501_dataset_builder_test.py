@@ -1,7 +1,6 @@
 import errno
 import pathlib
 import re
-import tempfile
 import zipfile
 
 import numpy as np
@@ -11,6 +10,7 @@ import tensorflow_datasets as tfds
 
 from embeddings_tf.datasets import load
 from embeddings_tf.datasets.market1501 import market1501_dataset_builder
+from tests.datasets.example_folder import ExampleFolder
 from tests.datasets.reid_files import MARKET1501
 from tests.datasets.reid_files import jpeg
 from tests.datasets.reid_files import write_market1501
@@ -20,28 +20,10 @@ README = pathlib.Path(market1501_dataset_builder.__file__).with_name(
 )
 
 
-class Market1501Test(tfds.testing.DatasetBuilderTestCase):
+class Market1501Test(ExampleFolder, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = market1501_dataset_builder.Builder
     SPLITS = {"train": 3, "test": 4, "distractors": 3, "query": 3}
-
-    @classmethod
-    def setUpClass(cls):
-        cls._folder = tempfile.TemporaryDirectory()
-        cls.EXAMPLE_DIR = str(pathlib.Path(cls._folder.name) / "files")
-        write_market1501(pathlib.Path(cls.EXAMPLE_DIR))
-        super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls._folder.cleanup()
-
-
-@pytest.fixture
-def folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("EMBEDDINGS_TF_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("EMBEDDINGS_TF_MANUAL", str(tmp_path / "manual"))
-    return tmp_path / "manual"
+    write = staticmethod(write_market1501)
 
 
 def expected(content, parts, wanted):
@@ -70,8 +52,8 @@ def label(name):
         ("query", "query", lambda i: True),
     ],
 )
-def test_splits(folders, split, part, wanted):
-    content = write_market1501(folders)
+def test_splits(manual, split, part, wanted):
+    content = write_market1501(manual)
     expected_x, expected_labels = expected(content, [part], wanted)
     x, labels = load("market1501/identity_and_camera", split)
     assert labels.dtype == np.int32 and x.dtype == np.uint8
@@ -82,8 +64,8 @@ def test_splits(folders, split, part, wanted):
     np.testing.assert_array_equal(labels, expected_labels[:, 0])
 
 
-def test_pool_of_all_identities(folders):
-    content = write_market1501(folders)
+def test_pool_of_all_identities(manual):
+    content = write_market1501(manual)
     expected_x, expected_labels = expected(
         content, ["bounding_box_train", "bounding_box_test"], lambda i: i > 0
     )
@@ -101,8 +83,8 @@ class Model:
         return x.mean(axis=(1, 2))
 
 
-def test_protocol_of_the_readme(folders):
-    content = write_market1501(folders)
+def test_protocol_of_the_readme(manual):
+    content = write_market1501(manual)
     (block,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
     namespace = {"model": Model()}
     exec(compile(block, str(README), "exec"), namespace)
@@ -143,15 +125,15 @@ def test_protocol_of_the_readme(folders):
     assert namespace["precision"] == pytest.approx(np.mean(precisions))
 
 
-def test_missing_archive(folders):
-    folders.mkdir()
+def test_missing_archive(manual):
+    manual.mkdir()
     for _ in range(2):  # without a folder, then with another file in it
         with pytest.raises(FileNotFoundError) as error:
             load("market1501", "train")
         message = str(error.value)
         assert "EMBEDDINGS_TF_MANUAL" in message and "\n" not in message
         assert "Market-1501-v15.09.15.zip" in message
-        (folders / "something").touch()
+        (manual / "something").touch()
 
 
 @pytest.mark.parametrize(
@@ -210,20 +192,20 @@ def test_missing_archive(folders):
         ),
     ],
 )
-def test_odd_content(folders, altered, message):
-    write_market1501(folders, altered)
+def test_odd_content(manual, altered, message):
+    write_market1501(manual, altered)
     with pytest.raises(ValueError, match=message) as error:
         load("market1501", "train")
     assert "Market-1501-v15.09.15.zip" in str(error.value)
     assert "\n" not in str(error.value)
     # It works once the file is restored: nothing is left of the attempt.
-    write_market1501(folders)
+    write_market1501(manual)
     assert len(load("market1501", "train")[0]) == 3
 
 
-def test_truncated_or_altered_archive(folders):
-    write_market1501(folders)
-    path = folders / "market1501/Market-1501-v15.09.15.zip"
+def test_truncated_or_altered_archive(manual):
+    write_market1501(manual)
+    path = manual / "market1501/Market-1501-v15.09.15.zip"
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(ValueError, match="not a complete zip archive"):
@@ -242,8 +224,8 @@ def test_truncated_or_altered_archive(folders):
 
 
 @pytest.mark.parametrize("method", ["namelist", "read"])
-def test_a_fault_of_the_machine_is_no_damage(folders, monkeypatch, method):
-    write_market1501(folders)
+def test_a_fault_of_the_machine_is_no_damage(manual, monkeypatch, method):
+    write_market1501(manual)
     for fault in (OSError(errno.EIO, "Input/output error"), MemoryError()):
 
         def fail(*args, error=fault):

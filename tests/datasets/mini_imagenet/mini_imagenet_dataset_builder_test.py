@@ -40,13 +40,11 @@ EXPECTED = {
 
 
 @pytest.fixture
-def manual(tmp_path, monkeypatch):
-    monkeypatch.setenv("EMBEDDINGS_TF_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("EMBEDDINGS_TF_MANUAL", str(tmp_path / "manual"))
-    (tmp_path / "manual/mini_imagenet").mkdir(parents=True)
+def manual(manual):
+    (manual / "mini_imagenet").mkdir(parents=True)
     for name in LISTS:
-        write_list(tmp_path / "manual", name)
-    return tmp_path / "manual"
+        write_list(manual, name)
+    return manual
 
 
 def write_list(manual, name, lines=None):

@@ -1,16 +1,14 @@
-import pathlib
-import tempfile
-
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
 from embeddings_tf.datasets.n_digit import n_digit_dataset_builder
 from tests.broken_headers import break_headers
+from tests.datasets.example_folder import ExampleFolder
 from tests.datasets.n_digit_files import write_files
 
 
-class NDigitTest(tfds.testing.DatasetBuilderTestCase):
+class NDigitTest(ExampleFolder, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = n_digit_dataset_builder.Builder
     BUILDER_CONFIG_NAMES_TO_TEST = ["2_number"]
     # 3 numbers of 23 instances, a tenth of them for validation.
@@ -29,18 +27,7 @@ class NDigitTest(tfds.testing.DatasetBuilderTestCase):
         "test_seen": "n_digit_mnist/dataset_mnist_2_number_test_seen.npz",
         "test_unseen": "n_digit_mnist/dataset_mnist_2_number_test_unseen.npz",
     }
-
-    @classmethod
-    def setUpClass(cls):
-        cls._folder = tempfile.TemporaryDirectory()
-        cls.EXAMPLE_DIR = str(pathlib.Path(cls._folder.name) / "files")
-        write_files(pathlib.Path(cls.EXAMPLE_DIR))
-        super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls._folder.cleanup()
+    write = staticmethod(write_files)
 
 
 def test_checksums_cover_every_config():
