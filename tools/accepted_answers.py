@@ -178,4 +178,4 @@ def table(found: dict[str, dict]) -> str:
 
 
 if __name__ == "__main__":
-    remake_page(__doc__.partition("\n")[0], collect, load, PAGE, MARKS, table)
+    remake_page(__doc__, collect, load, PAGE, MARKS, table)

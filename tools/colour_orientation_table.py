@@ -20,7 +20,7 @@ from tools.generated_text import ROOT
 from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
-from tools.keep_result import kept_results
+from tools.keep_result import results_of
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 
@@ -170,7 +170,7 @@ def shown(value: float) -> str:
 
 def load() -> list[dict]:
     """Returns the contents of all result files, sorted by seed."""
-    return sorted(kept_results(RESULTS).values(), key=lambda run: run["seed"])
+    return sorted(results_of(RESULTS), key=lambda run: run["seed"])
 
 
 def figures(results: list[dict]) -> dict:

@@ -105,6 +105,4 @@ def figures(found: dict[str, dict]) -> dict:
 
 
 if __name__ == "__main__":
-    remake_page(
-        __doc__.partition("\n")[0], collect, load, PAGE, MARKS, table, figures
-    )
+    remake_page(__doc__, collect, load, PAGE, MARKS, table, figures)

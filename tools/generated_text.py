@@ -17,7 +17,7 @@ def arguments(about: str) -> argparse.Namespace:
     """Reads `folders` and `replace` from the command line of a script.
 
     Args:
-        about: One line about the script, for `--help`.
+        about: The docstring of the script, for `--help`.
     """
     parser = argparse.ArgumentParser(
         description=about,
@@ -66,11 +66,12 @@ def remake_page(
     """Runs a script: collects results, writes a table, draws figures.
 
     Args:
-        about: One line about the script, for `--help`.
+        about: The docstring of the script, for `--help`.
         collect: Function that copies the numbers of a given folder; text: the
             script takes no folders, and what to run instead.
         load: Function that returns all kept results.
-        page: The page that contains the table between the two `marks`.
+        page: The page that contains the table.
+        marks: Lines of the page before and after the table.
         table: Function from the results to the text of the table.
         figures: Function from the results to Matplotlib figures by the names of
             their files in `docs/figures`, without the suffix; None: no figures.

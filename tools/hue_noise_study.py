@@ -118,7 +118,7 @@ def _largest(run: dict) -> float:
 
 def main() -> None:
     remake_page(
-        __doc__.partition("\n")[0],
+        __doc__,
         collect,
         lambda: kept_results(RESULTS),
         PAGE,

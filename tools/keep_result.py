@@ -59,6 +59,11 @@ def kept_results(folder: pathlib.Path) -> dict[pathlib.Path, dict]:
     }
 
 
+def results_of(folder: pathlib.Path) -> list[dict]:
+    """Returns the contents of the result files of a folder."""
+    return [*kept_results(folder).values()]
+
+
 def results_by_name(folder: pathlib.Path) -> dict[str, dict]:
     """Returns the contents of the result files of a folder by their names."""
     return {path.stem: found for path, found in kept_results(folder).items()}

@@ -17,6 +17,7 @@ from tools.generated_text import hardware
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from tools.keep_result import results_of
 from tools.n_digit_grid import CELLS
 from tools.n_digit_grid import PUBLISHED
 from tools.rerun_command import command_lines
@@ -75,10 +76,7 @@ def other_settings(run: dict) -> list[str]:
 
 def every_run() -> list[dict]:
     """Returns the contents of all result files, with complete configs."""
-    return [
-        run | {"config": config_of(run)}
-        for run in kept_results(RESULTS).values()
-    ]
+    return [run | {"config": config_of(run)} for run in results_of(RESULTS)]
 
 
 def runs() -> dict[tuple, list[dict]]:
@@ -88,7 +86,7 @@ def runs() -> dict[tuple, list[dict]]:
     epochs, and the length of the learning rate's decay.
     """
     found = {}
-    for results in kept_results(RESULTS).values():
+    for results in results_of(RESULTS):
         rate = results["optimizer"]["learning_rate"]
         key = (
             " ".join([results["recipe"], *other_settings(results)]),

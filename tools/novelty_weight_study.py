@@ -102,7 +102,7 @@ def table(found: dict[pathlib.Path, dict]) -> str:
 
 def main() -> None:
     remake_page(
-        __doc__.partition("\n")[0],
+        __doc__,
         collect,
         lambda: kept_results(RESULTS),
         PAGE,

@@ -14,7 +14,7 @@ from tools import n_digit_table
 from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
-from tools.keep_result import kept_results
+from tools.keep_result import results_of
 from tools.n_digit_grid import CONDITIONS
 from tools.n_digit_grid import EPISODES
 from tools.n_digit_grid import budgets
@@ -41,6 +41,7 @@ PUBLISHED = {
 }
 # For 64 dimensions the paper says only that both methods are near the ceiling.
 NOT_PUBLISHED_DIM = 64
+load = functools.partial(results_of, RESULTS)
 
 
 def recipe(num_support: int, method: str, condition: str, dim: int = 2) -> str:
@@ -144,11 +145,6 @@ def _differences(chosen, condition, dim=2) -> str:
     name = condition.replace("_", " ")
     name += f", {dim} dimensions" if dim != 2 else ""
     return f"| {name} | " + " | ".join(difference_cells(pairs)) + " |"
-
-
-def load() -> list[dict]:
-    """Returns the contents of all result files."""
-    return [*kept_results(RESULTS).values()]
 
 
 def main() -> None:

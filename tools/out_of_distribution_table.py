@@ -9,6 +9,7 @@ what the run changed, its splits and its unknown inputs, so one run can have
 several evaluations. It then makes the table from these files only.
 """
 
+import functools
 import pathlib
 import shlex
 
@@ -18,7 +19,7 @@ from tools.generated_text import commits
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
-from tools.keep_result import kept_results
+from tools.keep_result import results_of
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.run_files import run_config
@@ -53,6 +54,7 @@ NAMED = (
     "group",
     "others",
 )
+load = functools.partial(results_of, RESULTS)
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
@@ -158,11 +160,6 @@ def command(run: dict) -> str:
             words.append(f"--config.evaluation.{name}={text}")
     trained = rerun_command(run["recipe"], run["config"], folder)
     return f"{trained} && {shlex.join(words)}"
-
-
-def load() -> list[dict]:
-    """Returns the contents of all result files."""
-    return [*kept_results(RESULTS).values()]
 
 
 def main() -> None:

@@ -305,4 +305,4 @@ def collect(folder: pathlib.Path, replace: bool) -> None:
 
 
 if __name__ == "__main__":
-    collect_folders(__doc__.partition("\n")[0], collect)
+    collect_folders(__doc__, collect)

@@ -11,8 +11,8 @@ from tools import n_digit_table
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
-from tools.keep_result import kept_results
 from tools.keep_result import results_by_name
+from tools.keep_result import results_of
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.trust_study import RESULTS
@@ -131,7 +131,7 @@ def probabilities_table(found: dict[str, dict]) -> list[str]:
     for result in found.values():
         if "few_shot" in result:
             rows[title(result)] = [result["few_shot"]]
-    for result in kept_results(n_digit_table.RESULTS).values():
+    for result in results_of(n_digit_table.RESULTS):
         test = result.get("evaluation", {}).get("test_unseen", {})
         words = result["recipe"].split("_")
         method = "_".join(words[5:])
@@ -257,7 +257,7 @@ def figures(found: dict[str, dict]) -> dict:
 
 def main() -> None:
     remake_page(
-        __doc__.partition("\n")[0],
+        __doc__,
         "run tools.trust_study instead, which measures all runs",
         load,
         PAGE,

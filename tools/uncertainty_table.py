@@ -6,6 +6,7 @@ A FOLDER is a workdir. The script first copies its numbers to
 `benchmarks/results/uncertainty`. It then makes the table from these files only.
 """
 
+import functools
 import json
 import pathlib
 
@@ -13,7 +14,7 @@ from tools import damage_figure
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
-from tools.keep_result import kept_results
+from tools.keep_result import results_of
 from tools.rerun_command import command_lines
 from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
@@ -78,6 +79,7 @@ HEAD = (
     "| blur | noise | R-AUROC: clean | rectangle | aims met | AURC: clean "
     "| share | variation |\n|---|---:|---|---|" + "---:|" * 10
 )
+load = functools.partial(results_of, RESULTS)
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
@@ -398,21 +400,8 @@ def with_losses(runs: list[dict]) -> list[dict]:
     return found
 
 
-def load() -> list[dict]:
-    """Returns the contents of all result files."""
-    return [*kept_results(RESULTS).values()]
-
-
 def main() -> None:
-    remake_page(
-        __doc__,
-        collect,
-        load,
-        PAGE,
-        (BEGIN, END),
-        table,
-        figures,
-    )
+    remake_page(__doc__, collect, load, PAGE, (BEGIN, END), table, figures)
 
 
 if __name__ == "__main__":

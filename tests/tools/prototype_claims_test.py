@@ -20,6 +20,7 @@ from tools import prototype_planes
 from tools import sampler_series
 from tools import samplers_study
 from tools.generated_text import NOT_RUN
+from tools.keep_result import results_of
 from tools.paired_difference import of_differences
 from tools.reproduced_verdicts import NOT_IN_PAPER
 
@@ -381,7 +382,7 @@ def test_evaluations_of_one_run_have_their_own_files(tmp_path, monkeypatch):
         f"{stem}_test+validation_others=mnist",
         f"{stem}_test_others=mnist",
     ]
-    text = table.table(table.load())
+    text = table.table(results_of(tmp_path / "kept"))
     assert text.count("`, 10,000, 0 | test | mnist |") == 3
     assert f"| `{run['recipe']} num_samples=7`, 10,000, 0 | test |" in text
     cell = "0.900 ±0.010 (25)"
