@@ -1,10 +1,12 @@
 """Builds the command that repeats a run, from its result file."""
 
+import pathlib
 import shlex
 from collections.abc import Mapping
 
 from trainers.config import load_recipe
 from trainers.config.load import read_run
+from trainers.recipes import every_recipe
 from trainers.workdirs.overrides import flat
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.workdir import differing_fields
@@ -34,14 +36,16 @@ def rerun_command(
         initial_run: `recipe` and `config` of the run in
             `config["initial_weights"]`, whose training comes first; its own
             `initial_run`, if it has one; and `cross_validated` if it is a
-            cross-validation, which then trains the same folds.
+            cross-validation, which then trains the folds of this run.
 
     Raises:
         ValueError: If the command would train another run.
     """
     command = _trained(recipe, config, workdir, folds)
     if initial_run is not None:
-        of_folds = folds if initial_run.get("cross_validated") else ()
+        of_folds = ()
+        if initial_run.get("cross_validated"):
+            of_folds = folds or [str(config["folds"]["fold"])]
         first = rerun_command(
             initial_run["recipe"],
             initial_run["config"],
@@ -69,7 +73,19 @@ def first_command(
         folds: As in `rerun_command`.
     """
     config = recipe_fields(read_run(recipe, fields))
-    return rerun_command(recipe, config, workdir, folds=folds)
+    first = pathlib.PurePath(config["initial_weights"]).name
+    initial_run = None
+    if first in every_recipe():
+        of_first = recipe_fields(read_run(first, fields))
+        is_same_data = of_first["dataset"] == config["dataset"]
+        initial_run = {
+            "recipe": first,
+            "config": of_first,
+            "cross_validated": bool(folds) and is_same_data,
+        }
+    return rerun_command(
+        recipe, config, workdir, folds=folds, initial_run=initial_run
+    )
 
 
 def own_fields(recipe: str, config: dict) -> dict:

@@ -89,7 +89,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     _require_unchanged_data(run, workdir, data, recorded, state)
     if state is None:
         classes.warn_of_unknown(recorded)
-    classes.warn_of_initial_weights(run, recorded)
+        classes.warn_of_initial_weights(run, recorded)
     require_classes_of_fold(run, data)
     batches = data.batches(first_epoch * run.training.steps_per_epoch)
     if model is None:
@@ -231,7 +231,11 @@ def _new_model(run: Run, data: Data) -> keras.Model:
     """Returns a model that fits the data, with initial weights if any."""
     model = build_model(run, data.input_spec, data.num_classes)
     if run.training.initial_weights:
-        copy_initial_weights(model, initial_weights_path(run))
+        copy_initial_weights(
+            model,
+            initial_weights_path(run),
+            freeze_encoder=run.training.freeze_encoder,
+        )
     if not model.optimizer.built:
         # Some optimizers start from the weights. Made in the first step, the
         # variables would have it traced twice.

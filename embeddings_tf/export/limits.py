@@ -45,10 +45,10 @@ class Limits:
     def checked_size(
         self, x: tf.Tensor, spec: tf.TensorSpec, per_value: int
     ) -> tf.Tensor:
-        """Returns an input of open size, refused if it has too many values.
+        """Returns an input, refused if it has too many values.
 
         Args:
-            x: The input, of the rank of its spec.
+            x: The input, of the rank of its spec, whose size is open.
             spec: Its declared shape, and its name for the messages.
             per_value: Values that the model needs at once for a value of a
                 row; a row must fit into `max_values`, too.

@@ -174,6 +174,29 @@ def test_recipes_without_a_result_have_a_row_and_a_command():
     )
 
 
+def test_a_command_without_a_result_trains_its_encoders_first():
+    text = verification_table.table(files({METHOD: [{"l2": measures(0.1)}]}))
+    lines = text.splitlines()
+    place = lines.index("    # triplet, distance on top, not run")
+    start = "python -m trainers.cross_validate --config omniglot_verification_"
+    before = "triplet_beside --folds 1 --workdir "
+    before += "runs/omniglot_verification_triplet_beside"
+    assert lines[place + 1] == (
+        f"    {start}{before} && {start}triplet_frozen --folds 1 --workdir "
+        "runs/omniglot_verification_triplet_frozen-seed_0"
+    )
+    (tiny,) = (
+        lines[n + 1]
+        for n, line in enumerate(lines)
+        if line == "    # lifted structure, distance on top, not run"
+        and "tiny" in lines[n + 1]
+    )
+    dataset = "--config.dataset=image_folder:tiny_imagenet_32"
+    first = "python -m trainers.train --config tiny_images_lifted_structure_"
+    assert tiny.startswith(f"    {first}beside {dataset} --workdir runs/tiny_")
+    assert f" && {first}frozen {dataset} --workdir" in tiny
+
+
 def test_the_command_trains_the_run_that_was_fine_tuned():
     """Without the first run, its folder names the recipe."""
     start = "omniglot_retrieval_learned_distance"
@@ -288,3 +311,9 @@ def test_the_encoders_of_a_cross_validation_are_trained_first(
         f"{start} {METHOD} --folds 1 2 --workdir runs/{METHOD} && "
         f"{start} {recipe} --folds 1 2 --workdir runs/x"
     )
+    run["config"]["folds"]["fold"] = 2
+    one = rerun_command(
+        recipe, run["config"], "runs/x", initial_run=run["initial_run"]
+    )
+    assert one.startswith(f"{start} {METHOD} --folds 2 --workdir runs/{METHOD}")
+    assert "trainers.train --config" in one and "--config.folds.fold=2" in one

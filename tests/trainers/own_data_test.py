@@ -97,6 +97,22 @@ def test_names_of_classes_reach_the_end(arrays, tmp_path, capsys):
     assert "has other classes in" in error and "train again" in error
 
 
+@pytest.mark.slow
+def test_a_run_continues_without_its_initial_weights(arrays, tmp_path, capsys):
+    before, run = tmp_path / "before", tmp_path / "run"
+    checkpoints = run / "checkpoints"
+    assert call(train, *start(before, f"arrays:{arrays}")) == 0
+    initial = f"initial_weights={before}"
+    command = start(run, f"arrays:{arrays}", "num_epochs=2", initial)
+    assert call(train, *command) == 0
+    # As if killed in epoch 2.
+    (run / "results.json").unlink()
+    (checkpoints / "previous.keras").replace(checkpoints / "latest.keras")
+    before.rename(tmp_path / "moved")
+    assert call(train, *command) == 0
+    assert "Resuming after epoch 1" in capsys.readouterr().out
+
+
 def results_of(run):
     return json.loads((run / "results.json").read_text())
 
@@ -183,6 +199,20 @@ def test_initial_weights_of_tested_classes(
     assert bool(shared) == (seed == 1)
     assert err.startswith("warning: the initial weights") == bool(shared)
     assert all(name in err for name in shared)
+
+
+@pytest.mark.parametrize(
+    ("field", "warned"),
+    [("seed=3", False), ("folds.fold=2", True), ("folds.num_folds=3", True)],
+)
+def test_initial_weights_of_other_folds(field, warned, tmp_path, capsys):
+    recipe = "omniglot_verification_learned_distance"
+    before = ["folds.fold=1"]
+    workdirs.claim(tmp_path, recipe, load_recipe(recipe, before))
+    fields = [*before, field, f"initial_weights={tmp_path}"]
+    warn_of_initial_weights(load_recipe(recipe, fields), None)
+    err = capsys.readouterr().err
+    assert ("on other folds of omniglot" in err) == warned == bool(err)
 
 
 def test_a_run_keeps_to_the_data_of_its_start(arrays):

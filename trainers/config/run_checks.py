@@ -25,6 +25,9 @@ PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 # Numbers of an epoch that change while the encoder is frozen: the head's.
 _OF_HEAD = ("val_recall_auroc_head", "loss")
 
+# Arguments of an objective that only train its encoder.
+_FOR_ENCODER = ("encoder_loss", "auxiliary")
+
 # Sections of the data, and the field without which the others do nothing.
 _SWITCHES = {
     "backbone": "network",
@@ -387,6 +390,12 @@ def _check_frozen_encoder(run: Run) -> None:
             "config.freeze_encoder keeps the encoder of a trained model: set "
             "config.initial_weights to its workdir"
         )
+    if run.method.kind == "autoencoder":
+        raise ValueError(
+            "config.freeze_encoder is for methods of embeddings; "
+            f"{run.method.name} trains encoder and decoder together: leave it "
+            "out"
+        )
     if not run.uncertainty.name and run.method.kind != "objective":
         raise ValueError(
             "config.freeze_encoder trains only what is on top of the encoder, "
@@ -394,6 +403,8 @@ def _check_frozen_encoder(run: Run) -> None:
             "config.uncertainty.name=UncertaintyHead, or an objective with "
             "layers of its own, such as LearnedDistance"
         )
+    if not run.uncertainty.name:
+        _require_nothing_for_encoder(run)
     if not _changes_on_top(run):
         cure = (
             "val_recall_auroc_head (of config.evaluation.name=uncertainty)"
@@ -409,13 +420,28 @@ def _check_frozen_encoder(run: Run) -> None:
         )
 
 
+def _require_nothing_for_encoder(run: Run) -> None:
+    """Raises ValueError if an objective has parts that train the encoder."""
+    given = run.method.arguments
+    useless = [name for name in _FOR_ENCODER if given.get(name)]
+    if given.get("updates") == "alternating":
+        useless.append("updates")
+    if useless:
+        raise ValueError(
+            f"config.{run.method.kind}.{useless[0]} is for the training of the "
+            "encoder, which config.freeze_encoder keeps as it is; leave it out"
+        )
+
+
 def _changes_on_top(run: Run) -> bool:
-    """Whether the monitor changes while the encoder stays as it is."""
+    """Whether the monitor can change while the encoder stays as it is."""
     if run.training.monitor in _OF_HEAD:
         return True
-    if run.uncertainty.name or run.evaluation.name != "verification":
+    if run.uncertainty.name:
         return False
-    return run.evaluation.validation.score != "cosine"
+    if run.evaluation.name == "verification":
+        return run.evaluation.validation.score != "cosine"
+    return run.training.monitor == "val_few_shot_accuracy"
 
 
 def _check_variance(run: Run) -> None:

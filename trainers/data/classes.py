@@ -137,11 +137,15 @@ def warn_of_initial_weights(run: Run, recorded: Recorded | None) -> None:
     """Warns if initial weights were trained on classes that this run tests.
 
     Only classes of the same data are compared, and only if this run does not
-    train on them itself.
+    train on them itself. Classes of data with a name are not recorded: there,
+    both runs must have the same folds.
     """
-    if recorded is None or not run.training.initial_weights:
+    if not run.training.initial_weights:
         return
     folder = initial_weights_path(run)
+    if recorded is None:
+        _warn_of_other_folds(run, folder)
+        return
     if not (folder / CLASSES_FILE).is_file():
         return
     before = read_json(folder / CLASSES_FILE, "train that run again")
@@ -157,6 +161,21 @@ def warn_of_initial_weights(run: Run, recorded: Recorded | None) -> None:
             f"warning: the initial weights in {folder} were trained on classes "
             f"that this run tests ({listed(shared)}), so its results will be "
             "too good; start from a run with the same division of the data",
+            file=sys.stderr,
+        )
+
+
+def _warn_of_other_folds(run: Run, folder: pathlib.Path) -> None:
+    if not (folder / "config.json").is_file():
+        return
+    _, other = run_of_workdir(folder)
+    is_same = is_same_data(other.data.dataset, run.data.dataset)
+    if is_same and other.data.folds != run.data.folds:
+        print(
+            f"warning: the initial weights in {folder} were trained on other "
+            f"folds of {run.data.dataset} ({other.data.folds}; this run has "
+            f"{run.data.folds}), perhaps on classes that this run tests, so "
+            "its results may be too good; start from a run with the same folds",
             file=sys.stderr,
         )
 

@@ -47,6 +47,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     pairs. More pairs than `EXACT_TRIALS` are counted in bins.
     """
     wanted = run.evaluation.validation
+    require_own(run, Method(model))
     if wanted.trials:
         return _listed_validation(wanted, data, model)
     x, labels = some_of_each_class(
@@ -73,6 +74,23 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
 def _is_own(score: str, method: Method) -> bool:
     """Whether validation is by the method's own score, not the cosine."""
     return score == "own" or (score == "" and method.has_likelihood_ratio)
+
+
+def require_own(run, method: Method) -> None:
+    """Raises ValueError if the cosine of a frozen encoder is the monitor."""
+    training, score = run.training, run.evaluation.validation.score
+    is_chosen_by_it = training.monitor == "val_accuracy_at_equal_error"
+    if (
+        training.freeze_encoder
+        and is_chosen_by_it
+        and not _is_own(score, method)
+    ):
+        raise ValueError(
+            f"{run.method.name} has no likelihood ratio, so the cosine scores "
+            "the pairs of the validation, and config.freeze_encoder keeps the "
+            "embeddings as they are: the first epoch would stay the best; set "
+            "config.monitor=loss"
+        )
 
 
 def _listed_validation(wanted, data, model) -> callbacks.EmbeddingEvaluation:

@@ -8,20 +8,23 @@ from embeddings_tf.models.method import Method
 from trainers.training.checkpoint import load_best
 
 
-def copy_initial_weights(model: keras.Model, path: pathlib.Path) -> None:
+def copy_initial_weights(
+    model: keras.Model, path: pathlib.Path, *, freeze_encoder: bool = False
+) -> None:
     """Copies the encoder of a trained model, and layers of its objective.
 
     The objective names the layers, such as the distance of `LearnedDistance`.
     An auxiliary classifier is not copied, because it belongs to its training
     classes. The state of the optimiser is not copied, either.
 
-    If the encoder is frozen, everything on top that is trained starts anew:
-    with an uncertainty head, the whole objective is copied, because only the
+    With `freeze_encoder`, what is trained on top of the encoder starts anew.
+    With an uncertainty head, the whole objective is copied, because only the
     head is trained; without a head, nothing of the objective is.
 
     Args:
         model: The result of `build_model`.
         path: A workdir, whose best epoch is used, or a `.keras` file.
+        freeze_encoder: As in the recipe.
 
     Raises:
         ValueError: If its encoder or its distance differs from `model`'s, or
@@ -30,9 +33,8 @@ def copy_initial_weights(model: keras.Model, path: pathlib.Path) -> None:
     trained = (
         load_best(path) if path.is_dir() else keras.saving.load_model(path)
     )
-    is_frozen = not getattr(model, "encoder", model).trainable
     has_head = getattr(model, "uncertainty", None) is not None
-    only_encoder = is_frozen and not has_head
+    only_encoder = freeze_encoder and not has_head
     theirs_by_name, ours_by_name = (
         _layers(part, only_encoder) for part in (trained, model)
     )
@@ -51,7 +53,7 @@ def copy_initial_weights(model: keras.Model, path: pathlib.Path) -> None:
                 f"the recipe's {shapes[1]}; give both the same fields"
             )
         ours.set_weights(theirs.get_weights())
-    if is_frozen and has_head:
+    if freeze_encoder and has_head:
         _copy_objective(trained, model)
 
 

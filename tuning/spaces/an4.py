@@ -20,6 +20,11 @@ GRID = {
 
 
 def space(hyperparameters, config):
+    if config.freeze_encoder:
+        raise ValueError(
+            "the space an4 is for encoders that are trained, and the recipe "
+            "has config.freeze_encoder; choose --space verification"
+        )
     choose_learning_rate(hyperparameters, config, 2e-4, 5e-3)
     choose(hyperparameters, config, GRID)
     choose_distance(

@@ -314,6 +314,21 @@ def test_check(folder, override, message):
             "'val_accuracy_at_equal_error' measures the encoder.*the cosine",
         ),
         (
+            "omniglot_verification_lifted_structure_joint",
+            ["freeze_encoder=True", "initial_weights=runs/x"],
+            "config.objective.encoder_loss is for the training of the encoder",
+        ),
+        (
+            "omniglot_verification_lifted_structure_frozen",
+            ["objective.updates=alternating"],
+            "config.objective.updates is for the training of the encoder",
+        ),
+        (
+            "sprites_beta_vae_1",
+            ["freeze_encoder=True", "initial_weights=runs/x"],
+            "BetaVAE trains encoder and decoder together: leave it out",
+        ),
+        (
             RECIPE,
             ["freeze_encoder=True", "initial_weights=runs/x"],
             "'val_recall_at_1' measures the encoder.*val_recall_auroc_head",
@@ -341,3 +356,16 @@ def test_a_frozen_run_is_chosen_by_its_head(monitor):
         ],
     )
     assert run.training.monitor == monitor
+
+
+def test_few_shot_accuracy_by_a_distance_changes_on_a_fixed_encoder():
+    run = load_recipe(
+        "omniglot_5_shot_dim_64_prototypical",
+        [
+            "method.name=LearnedDistance",
+            "objective.distance.name=PairDistance",
+            "freeze_encoder=True",
+            "initial_weights=runs/x",
+        ],
+    )
+    assert run.training.monitor == "val_few_shot_accuracy"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf import metrics
+from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PairDistance
 from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import PLDA
@@ -14,9 +15,11 @@ from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
 from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import LearnedDistance
+from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import Verifier
 from trainers.config import load_recipe
 from trainers.config.evaluation_fields import VerificationValidation
+from trainers.config.run import TrainingFields
 from trainers.evaluators import verification
 from trainers.goals.goals import GOALS
 from trainers.measures import scores
@@ -112,7 +115,8 @@ def logged(embeddings, model, num_per_class=0, score=""):
     """The validated examples, and 1 - EER."""
     wanted = VerificationValidation(num_per_class=num_per_class, score=score)
     run = types.SimpleNamespace(
-        evaluation=types.SimpleNamespace(validation=wanted)
+        evaluation=types.SimpleNamespace(validation=wanted),
+        training=TrainingFields(),
     )
     data = types.SimpleNamespace(split=lambda name: (embeddings, LABELS))
     found = verification.validation(run, data, model)
@@ -154,6 +158,21 @@ def test_the_baseline_with_a_classifier_is_chosen_by_the_cosine():
             run = load_recipe(f"{prefix}_{name}")
             assert run.evaluation.validation.score == score
             assert run.training.monitor == "val_accuracy_at_equal_error"
+
+
+def test_the_cosine_of_a_fixed_encoder_chooses_no_checkpoint():
+    """Points without a likelihood ratio: their cosine would stay the same."""
+    encoder = keras.Sequential([keras.Input((3,)), GaussianEmbedding(2)])
+    model = EmbeddingModel(encoder, StochasticPrototypes(2))
+    fields = ["freeze_encoder=True", "initial_weights=runs/x"]
+    recipe = "omniglot_verification_without_classifier"
+    for monitor in ("val_accuracy_at_equal_error", "loss"):
+        run = load_recipe(recipe, [*fields, f"monitor={monitor}"])
+        if monitor == "loss":
+            verification.require_own(run, Method(model))
+            continue
+        with pytest.raises(ValueError, match="the cosine scores the pairs"):
+            verification.require_own(run, Method(model))
 
 
 def test_an_unknown_score_is_refused():

@@ -544,8 +544,9 @@ def test_classes_of_the_folds_of_a_named_set_have_its_names(
     x = np.zeros((len(classes), 28, 28, 1), "uint8")
 
     def load(name, split, *_, label=None, **__):
-        names = np.array([f"letter {11 - n}" for n in classes])
-        return x, names if label == "class" else classes
+        numbers = classes + 12 * (split == "test")
+        names = np.array([f"letter {n % 12}, {n // 12}" for n in numbers])
+        return x, names if label == "class" else numbers
 
     monkeypatch.setattr(datasets, "load", load)
     examples_of_folds.cache_clear()
@@ -557,14 +558,15 @@ def test_classes_of_the_folds_of_a_named_set_have_its_names(
             f"folds.test_split={test_split}",
         ],
     )
-    every = set(read_inputs(run, ["omniglot"]).labels)
-    assert every == {f"letter {n}" for n in range(12)}
-    of_splits = [
-        set(inputs_of_split(run, split).labels)
-        for split in ("train", "validation")
-    ]
-    assert all(found < every for found in of_splits)
-    assert not of_splits[0] & of_splits[1]
+    splits = ("train", "validation", "test")
+    train, validation, test = (
+        set(inputs_of_split(run, split).labels) for split in splits
+    )
+    every = {f"letter {n}, 0" for n in range(12)}
+    assert set(read_inputs(run, ["omniglot"]).labels) == every
+    assert train < every and validation < every and not train & validation
+    of_test_split = {f"letter {n}, 1" for n in range(12)}
+    assert test == of_test_split if test_split else test < every
     examples_of_folds.cache_clear()
 
 
