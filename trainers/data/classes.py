@@ -1,5 +1,6 @@
 """Names and splits of the classes of a run on data of the user's own."""
 
+import dataclasses
 import pathlib
 import sys
 import warnings
@@ -169,13 +170,18 @@ def _warn_of_other_folds(run: Run, folder: pathlib.Path) -> None:
     if not (folder / "config.json").is_file():
         return
     _, other = run_of_workdir(folder)
-    is_same = is_same_data(other.data.dataset, run.data.dataset)
-    if is_same and other.data.folds != run.data.folds:
+    if not is_same_data(other.data.dataset, run.data.dataset):
+        return
+    theirs, ours = map(dataclasses.asdict, (other.data.folds, run.data.folds))
+    differing = [name for name in ours if theirs[name] != ours[name]]
+    if differing:
+        name = differing[0]
         print(
             f"warning: the initial weights in {folder} were trained on other "
-            f"folds of {run.data.dataset} ({other.data.folds}; this run has "
-            f"{run.data.folds}), perhaps on classes that this run tests, so "
-            "its results may be too good; start from a run with the same folds",
+            f"folds of {run.data.dataset} (config.folds.{name}="
+            f"{theirs[name]!r}; this run has {ours[name]!r}), perhaps on "
+            "classes that this run tests, so its results may be too good; "
+            "start from a run with the same folds",
             file=sys.stderr,
         )
 
