@@ -58,15 +58,21 @@ def of_prefix(*prefixes):
     ),
 )
 def test_methods_of_new_classes_have_a_value_for_every_example(name):
-    method = load_recipe(name).method
+    run = load_recipe(name)
+    method = run.method
     has_classifier = method.arguments.get("auxiliary")
     more = {"num_classes": 2} if has_classifier else {}
     made = build(method, "method", **more)
     embeddings = np.random.default_rng(0).normal(size=(4, 500))
     value = np.asarray(made(LABELS, embeddings.astype("float32")))
     assert np.isfinite(value).all()
-    if "frozen" in name or "triplet_classifier" in name:
-        assert made.train_encoder is False
+    if "beside" in name or "triplet_classifier" in name:
+        assert made.train_encoder is False and made.encoder_loss is not None
+    if "frozen" in name:
+        assert run.training.freeze_encoder and made.encoder_loss is None
+        assert run.training.initial_weights == (
+            f"runs/{name.replace('frozen', 'beside')}"
+        )
     if "joint" in name:
         assert made.train_encoder and made.encoder_loss is not None
 
