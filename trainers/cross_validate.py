@@ -19,6 +19,7 @@ from trainers.measures.standard_error import standard_error
 from trainers.terminal import command_names
 from trainers.terminal.next_export import next_export
 from trainers.workdirs import layout
+from trainers.workdirs.initial_weights_path import initial_weights_path
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
 
@@ -94,9 +95,6 @@ def cross_validate(
             from trainers.data.classes_of_folds import require_classes_of_fold
             from trainers.data.data import Data
             from trainers.fit import check_recipe
-            from trainers.workdirs.initial_weights_path import (
-                initial_weights_path,
-            )
 
             check_recipe(runs[chosen[0]])  # all folds use the same data
             for fold in chosen[1:]:  # but not of as many classes

@@ -233,11 +233,12 @@ def _visible(folder):
 def _require_folder(link, target):
     """Raises FileNotFoundError if a link had a folder as its target.
 
-    A folder's name has no ending. Without this error, a class that is not
-    mounted would not be missed.
+    Names of folders have no ending such as `.png`; the end of "St. Bernard" or
+    "v1.0" is none. Without this error, a class that is not mounted would not be
+    missed.
     """
     is_circle = target == os.path.abspath(link.path)
-    has_ending = pathlib.PurePath(link.name).suffix
+    has_ending = pathlib.PurePath(link.name).suffix[1:].isidentifier()
     if not (os.path.exists(target) or has_ending or is_circle):
         raise FileNotFoundError(
             f"{link.path} is a link to {target}, which does not exist; restore "

@@ -362,12 +362,13 @@ class TestRefused:
             (folder / "dodo" / name).write_bytes(b"")
         fails(folder, "found 2 .webp, 1 .tiff, 1 without extension. Add")
 
-    def test_a_class_whose_folder_is_not_there(self, folder, tmp_path):
+    @pytest.mark.parametrize("name", ["dodo", "St. Bernard", "v1.0"])
+    def test_a_class_whose_folder_is_not_there(self, name, folder, tmp_path):
         write_classes(folder, CLASSES)
-        (folder / "dodo").symlink_to(tmp_path / "unmounted" / "dodo")
+        (folder / name).symlink_to(tmp_path / "unmounted" / name)
         fails(
             folder,
-            f"photos/dodo is a link to {tmp_path}/unmounted/dodo, which does",
+            f"photos/{name} is a link to {tmp_path}/unmounted/{name}, which do",
             error=FileNotFoundError,
         )
 

@@ -47,7 +47,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     pairs. More pairs than `EXACT_TRIALS` are counted in bins.
     """
     wanted = run.evaluation.validation
-    require_own(run, Method(model))
+    require_changing_score(run, Method(model))
     if wanted.trials:
         return _listed_validation(wanted, data, model)
     x, labels = some_of_each_class(
@@ -76,7 +76,7 @@ def _is_own(score: str, method: Method) -> bool:
     return score == "own" or (score == "" and method.has_likelihood_ratio)
 
 
-def require_own(run, method: Method) -> None:
+def require_changing_score(run, method: Method) -> None:
     """Raises ValueError if the cosine of a frozen encoder is the monitor."""
     training, score = run.training, run.evaluation.validation.score
     is_chosen_by_it = training.monitor == "val_accuracy_at_equal_error"

@@ -17,7 +17,7 @@ def initial_weights_path(run: Run) -> pathlib.Path:
         run: A run with initial weights.
 
     Raises:
-        FileNotFoundError: If there is no such folder or file, or no such fold.
+        FileNotFoundError: If the folder, the file or its fold does not exist.
         ValueError: If it is a cross-validation, and the run has no folds.
     """
     name = run.training.initial_weights

@@ -169,10 +169,10 @@ def test_the_cosine_of_a_fixed_encoder_chooses_no_checkpoint():
     for monitor in ("val_accuracy_at_equal_error", "loss"):
         run = load_recipe(recipe, [*fields, f"monitor={monitor}"])
         if monitor == "loss":
-            verification.require_own(run, Method(model))
+            verification.require_changing_score(run, Method(model))
             continue
         with pytest.raises(ValueError, match="the cosine scores the pairs"):
-            verification.require_own(run, Method(model))
+            verification.require_changing_score(run, Method(model))
 
 
 def test_an_unknown_score_is_refused():

@@ -535,29 +535,45 @@ def test_settings_that_the_machine_cannot_read(tmp_path, monkeypatch):
             read_settings(path)
 
 
-@pytest.mark.parametrize("test_split", ["", "test"])
-def test_classes_of_the_folds_of_a_named_set_have_its_names(
-    test_split, monkeypatch
-):
-    """With one name in every command, `enroll` and `identify` can match."""
+@pytest.fixture
+def named_set(monkeypatch):
+    """Replaces a named data set by 12 classes with numbers and names.
+
+    Returns a function that takes the function from split and numbers to names,
+    and the difference between the numbers of test and training.
+    """
     classes = np.repeat(np.arange(12), 3)
     x = np.zeros((len(classes), 28, 28, 1), "uint8")
 
-    def load(name, split, *_, label=None, **__):
-        numbers = classes + 12 * (split == "test")
-        names = np.array([f"letter {n % 12}, {n // 12}" for n in numbers])
-        return x, names if label == "class" else numbers
+    def replace(names_of, of_test=0):
+        def load(name, split, *_, label=None, **__):
+            numbers = classes + of_test * (split == "test")
+            return x, names_of(split, numbers) if label == "class" else numbers
 
-    monkeypatch.setattr(datasets, "load", load)
+        monkeypatch.setattr(datasets, "load", load)
+        examples_of_folds.cache_clear()
+
+    yield replace
     examples_of_folds.cache_clear()
-    run = load_recipe(
-        "omniglot_retrieval_triplet",
-        [
-            "folds.num_folds=3",
-            "folds.split=train",
-            f"folds.test_split={test_split}",
-        ],
-    )
+
+
+def run_of_folds(test_split):
+    fields = ["folds.num_folds=3", "folds.split=train"]
+    fields += [f"folds.test_split={test_split}"]
+    return load_recipe("omniglot_retrieval_triplet", fields)
+
+
+@pytest.mark.parametrize("test_split", ["", "test"])
+def test_classes_of_the_folds_of_a_named_set_have_its_names(
+    test_split, named_set
+):
+    """With one name in every command, `enroll` and `identify` can match."""
+
+    def names_of(split, numbers):
+        return np.array([f"letter {n % 12}, {n // 12}" for n in numbers])
+
+    named_set(names_of, of_test=12)
+    run = run_of_folds(test_split)
     splits = ("train", "validation", "test")
     train, validation, test = (
         set(inputs_of_split(run, split).labels) for split in splits
@@ -567,23 +583,11 @@ def test_classes_of_the_folds_of_a_named_set_have_its_names(
     assert train < every and validation < every and not train & validation
     of_test_split = {f"letter {n}, 1" for n in range(12)}
     assert test == of_test_split if test_split else test < every
-    examples_of_folds.cache_clear()
 
 
-def test_numbers_that_each_split_gives_anew_stay_numbers(monkeypatch):
-    classes = np.repeat(np.arange(6), 3)
-    x = np.zeros((len(classes), 28, 28, 1), "uint8")
-
-    def load(name, split, *_, label=None, **__):
-        names = np.array([f"{split} {n}" for n in classes])
-        return x, names if label == "class" else classes
-
-    monkeypatch.setattr(datasets, "load", load)
-    examples_of_folds.cache_clear()
-    run = load_recipe(
-        "omniglot_retrieval_triplet",
-        ["folds.split=train", "folds.test_split=test", "folds.num_folds=3"],
+def test_numbers_that_each_split_gives_anew_stay_numbers(named_set):
+    named_set(
+        lambda split, numbers: np.array([f"{split} {n}" for n in numbers])
     )
-    data = Data(run)
-    assert set(data.class_names(data.labels("test"))) == set(range(6))
-    examples_of_folds.cache_clear()
+    data = Data(run_of_folds("test"))
+    assert set(data.class_names(data.labels("test"))) == set(range(12))
