@@ -131,6 +131,7 @@ def plane_figure(rows: dict[str, dict], title: str):
     panels = figure.subplots(1, len(kinds), squeeze=False)[0]
     first = next(iter(rows.values()))
     networks = untrained_networks.load().get(first["dataset"], {})
+    fewer: dict[str, str] = {}
     for panel, (kind, heading) in zip(panels, kinds.items(), strict=True):
         num_methods = 0
         for index, (method, results) in enumerate(rows.items()):
@@ -140,6 +141,8 @@ def plane_figure(rows: dict[str, dict], title: str):
             if not folds:
                 continue
             num_methods += 1
+            if len(folds) < len(x):
+                fewer[method] = ", ".join(folds)
             panel.errorbar(
                 statistics.fmean(x[fold] for fold in folds),
                 statistics.fmean(y[fold] for fold in folds),
@@ -169,8 +172,14 @@ def plane_figure(rows: dict[str, dict], title: str):
             *panel.get_legend_handles_labels(), strict=True
         ):
             handles.setdefault(method, handle)
+    names = [
+        f"{method} (corrected: folds {fewer[method]})"
+        if method in fewer
+        else method
+        for method in handles
+    ]
     figure.legend(
-        [*handles.values()], [*handles], fontsize=8, loc="outside right upper"
+        [*handles.values()], names, fontsize=8, loc="outside right upper"
     )
     figure.suptitle(f"{title}:\nmean and standard error over folds")
     return figure

@@ -79,6 +79,24 @@ def test_what_the_results_of_sprites_have_is_counted(monkeypatch):
     assert state(audit_table.class_oracle) == "1 of 2 trained to the end"
     run["training"]["steps"] = 30
     assert state(audit_table.class_oracle) == "0 of 2 trained to the end"
+    (without,) = found[oracle, weapon]["folds"]["1"]
+    found[oracle, every]["folds"]["2"] = [without]
+    assert state(audit_table.corrected) == (
+        "0 of 2 results have the corrected one"
+    )
+
+
+def test_rows_of_four_folds_are_counted_in_both_tables(monkeypatch):
+    four, two = dict.fromkeys("1234"), dict.fromkeys("12")
+    monkeypatch.setattr(
+        audit_table.folds, "load", lambda: {"a": {"folds": four}}
+    )
+    monkeypatch.setattr(
+        audit_table.distance_depth_table,
+        "load",
+        lambda: {1: {"folds": two}, 2: {"folds": four}},
+    )
+    assert audit_table.state(audit_table.four_folds) == "2 of 3 rows have four"
 
 
 def test_the_results_are_of_recipes():
