@@ -15,6 +15,7 @@ import argparse
 import json
 import pathlib
 import statistics
+import time
 
 import numpy as np
 
@@ -88,6 +89,7 @@ def study(workdir: pathlib.Path) -> dict:
     from trainers.workdirs.json_files import read_json
     from trainers.workdirs.provenance import provenance
 
+    started = time.monotonic()
     trained = load_best(workdir)
     encoder = getattr(trained, "encoder", trained)
     found = read_json(workdir / "config.json", "name the workdir of a run")
@@ -115,6 +117,7 @@ def study(workdir: pathlib.Path) -> dict:
         "encoder": found["recipe"],
         "config": found["config"],
         "data_fingerprint": fingerprint(characters),
+        "seconds": round(time.monotonic() - started, 1),
     }
     return {**made_by, "folds": folds, **provenance()}
 

@@ -13,6 +13,7 @@ continues an interrupted run. Then remake what shows these networks:
 import argparse
 import json
 import statistics
+import time
 
 from tools.cross_validation_results import COMPARED
 from tools.cross_validation_results import DISENTANGLING
@@ -59,6 +60,7 @@ def evaluate(dataset: str, fold: str, seeds: range) -> dict:
     from trainers.training.model import build_model
     from trainers.workdirs.provenance import provenance
 
+    started = time.monotonic()
     fields = [f"dataset={dataset}", f"folds.fold={fold}"]
     data = Data(load_recipe(RECIPE, fields))
     x, factors = split_to_embed(data, "test")
@@ -73,6 +75,7 @@ def evaluate(dataset: str, fold: str, seeds: range) -> dict:
     return {
         "networks": networks,
         "data_fingerprint": fingerprint(data, "test"),
+        "seconds": round(time.monotonic() - started, 1),
         **provenance(),
     }
 
