@@ -166,6 +166,7 @@ def enroll(
     chosen.check()
     calibrated.check()
     from trainers.terminal.quiet import import_tensorflow
+    from trainers.trained.stored_paths import folder_of
     from trainers.trained.stored_paths import workdir_of
     from trainers.trained.trained import require_trained
 
@@ -176,14 +177,15 @@ def enroll(
     import_tensorflow()
     from embeddings_tf.ops.locked_folder import locked_folder
 
+    folder = pathlib.Path(folder_of(path))
+
     def say_so():
         print(
-            "Waiting: another command changes a gallery in "
-            f"{path.parent.resolve()}.",
+            f"Waiting: another command changes a gallery in {folder}.",
             flush=True,
         )
 
-    with locked_folder(path.parent, say_so):
+    with locked_folder(folder, say_so):
         trained, opened = _opened(path, source, workdir is not None, score)
         _change(trained, opened, path, chosen, removed, calibrated)
         opened.save(path)

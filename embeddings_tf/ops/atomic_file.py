@@ -16,20 +16,22 @@ def atomic_file(path: pathlib.Path) -> Iterator[pathlib.Path]:
 
     A reader sees the complete old or the complete new file, also after a crash.
     If the block raises, the old file stays, and the new one is removed. An
-    `OSError` because of a full disk gets the name of the file.
+    `OSError` because of a full disk gets the name of the file. A symbolic link
+    stays, and its target is replaced or made.
 
     Args:
         path: The file. The block writes to a hidden file in the same folder,
-            with the same ending.
+            beside the target of a link, with the ending of the path.
     """
+    target = pathlib.Path(os.path.realpath(path))
     # Processes and threads may write the same file.
     unique = uuid.uuid4().hex[:12]
-    temporary = path.with_name(f".{path.stem}.{unique}{path.suffix}")
+    temporary = target.with_name(f".{target.stem}.{unique}{path.suffix}")
     try:
         yield temporary
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as error:
         if error.errno in _NO_ROOM and error.filename is None:
             error.filename = str(path)  # Python names no file that is open

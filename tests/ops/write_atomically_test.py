@@ -56,3 +56,34 @@ def test_threads_may_write_one_file(tmp_path):
         list(threads.map(write_atomically, [path] * 40, contents * 10))
     assert path.read_bytes() in contents
     assert os.listdir(tmp_path) == ["a.npz"]
+
+
+@pytest.mark.parametrize("before", ["old", None])
+def test_a_link_stays_and_its_target_is_written(before, tmp_path):
+    """Also a link to a link, and a target that does not exist yet."""
+    target, link = tmp_path / "store" / "a1b2", tmp_path / "links" / "g.npz"
+    for folder in (target.parent, link.parent):
+        folder.mkdir()
+    if before is not None:
+        target.write_text(before)
+    (link.parent / "first").symlink_to("../store/a1b2")
+    link.symlink_to("first")
+    with pytest.raises(OSError, match="no space"):
+        with atomic_file(link) as temporary:
+            assert temporary.parent == target.parent
+            assert temporary.suffix == ".npz"
+            temporary.write_text("half")
+            raise OSError("no space")
+    assert (target.read_text() if target.exists() else None) == before
+    write_atomically(link, "new")
+    assert target.read_text() == "new" and not target.is_symlink()
+    assert os.listdir(target.parent) == ["a1b2"]
+    assert sorted(os.listdir(link.parent)) == ["first", "g.npz"]
+    assert os.readlink(link) == "first"
+
+
+def test_a_link_into_a_folder_that_is_not_there(tmp_path):
+    (tmp_path / "a.json").symlink_to("none/a.json")
+    with pytest.raises(FileNotFoundError, match="none"):
+        write_atomically(tmp_path / "a.json", "new")
+    assert os.listdir(tmp_path) == ["a.json"]

@@ -18,6 +18,7 @@ from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import enroll
 from trainers import identify
+from trainers import nearest
 from trainers.trained.galleries import require_promise
 
 PARTS = divide_classes(f"c{number:02}" for number in range(40))
@@ -316,6 +317,41 @@ def test_rows_are_found_after_a_move(
     assert f"Replaced {count} examples" in capsys.readouterr().out
     after = contents("g.npz")
     assert after["names"].tolist() == before["names"].tolist()
+
+
+def test_a_gallery_behind_a_link(colours, tmp_path, monkeypatch, capsys):
+    """The link stays. Paths and the lock are of the folder of the gallery.
+
+    The gallery is made through the link, which has no target at first.
+    """
+    shutil.copytree(colours / "photos" / TEST[0], tmp_path / "a" / TEST[0])
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "g.npz"
+    link.symlink_to("../a/g.npz")
+    monkeypatch.chdir(tmp_path)
+    words = ["--workdir", colours / "run", "--gallery", link, "--no-threshold"]
+    assert call(enroll, *words, f"a/{TEST[0]}", "--class", "first") == 0
+    real = tmp_path / "a" / "g.npz"
+    names = contents(real)["names"].tolist()
+    assert names == [f"{TEST[0]}/{n}.png" for n in range(6)]
+    other = colours / "photos" / TEST[1]
+    assert call(enroll, *words, other, "--class", "second") == 0
+    for gallery in (link, real):
+        capsys.readouterr()
+        asked = [f"a/{TEST[0]}/0.png", "--k", 1, "--output", "a.csv"]
+        assert call(nearest, "--gallery", gallery, *asked) == 0
+        (row,) = csv.DictReader((tmp_path / "a.csv").read_text().splitlines())
+        assert float(row["distance"]) > 0, "another image"
+    second = threading.Thread(
+        target=call, args=(enroll, *words, "--remove", "second")
+    )
+    with locked_folder(real.parent):
+        second.start()
+        second.join(1)
+        assert second.is_alive()
+    second.join()
+    assert set(contents(real)["labels"]) == {"first"}
+    assert link.is_symlink() and list(link.parent.iterdir()) == [link]
 
 
 def test_another_calibration(gallery, colours, tmp_path):

@@ -23,7 +23,12 @@ def relative_path(workdir: pathlib.Path, file: pathlib.Path) -> str:
 
     Both can then be moved together.
     """
-    return os.path.relpath(workdir.resolve(), file.parent.resolve())
+    return os.path.relpath(workdir.resolve(), folder_of(file))
+
+
+def folder_of(file: pathlib.Path) -> str:
+    """Returns the folder of a file without links, where its paths start."""
+    return os.path.dirname(os.path.realpath(file))
 
 
 def stored_names(
@@ -46,7 +51,7 @@ def stored_names(
         are_files: Whether the names are paths of files.
         with_data: Whether names of rows have their data, from `full_names`.
     """
-    folder = str(file.parent.resolve())
+    folder = folder_of(file)
     known = np.array([*known])
     shown = shown_names(known, file, with_data=with_data)
     canonical = canonical_names(shown).tolist()
@@ -69,13 +74,13 @@ def stored_data(data: str, file: pathlib.Path) -> str:
     """
     before, path, after = split_path(data)
     if path and not os.path.isabs(path):
-        path = os.path.relpath(path, file.parent.resolve())
+        path = os.path.relpath(path, folder_of(file))
     return f"{before}{path}{after}"
 
 
 def shown_data(data: str, file: pathlib.Path) -> str:
     """Returns a stored name of data, with its path from the root on."""
-    folder = str(file.parent.resolve())
+    folder = folder_of(file)
     before, path, after = split_path(data, folder)
     return f"{before}{path and os.path.join(folder, path)}{after}"
 
@@ -113,7 +118,7 @@ def shown_names(
         are_files: As for `full_names`; None for a gallery, which may contain
             both: names of files that exist are paths.
     """
-    folder = str(file.parent.resolve())
+    folder = folder_of(file)
 
     def from_here(path):
         if os.path.isabs(path):
@@ -205,7 +210,8 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
         raise ValueError(
             f"{path} is damaged or another kind of file; make it with {made_by}"
         ) from None
-    found = path.parent / source
+    folder = folder_of(path) if path.is_symlink() else path.parent
+    found = pathlib.Path(folder, source)
     if not source or not (found / "config.json").is_file():
         raise FileNotFoundError(
             f"{path} names the run {found}, which is not there; name its "

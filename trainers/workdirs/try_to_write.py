@@ -1,5 +1,6 @@
 """Tries to write beside a file, before the work whose result it will have."""
 
+import os
 import pathlib
 import uuid
 
@@ -14,8 +15,9 @@ def try_to_write(path: pathlib.Path) -> None:
         OSError: If nothing can be written there.
     """
     # As `embeddings_tf.ops.atomic_file` names it, so that it is as long.
+    target = pathlib.Path(os.path.realpath(path))
     unique = uuid.uuid4().hex[:12]
-    temporary = path.with_name(f".{path.stem}.{unique}{path.suffix}")
+    temporary = target.with_name(f".{target.stem}.{unique}{path.suffix}")
     temporary.touch(exist_ok=False)
     temporary.unlink(missing_ok=True)  # `open_workdir` removes leftovers
 
