@@ -19,7 +19,12 @@ from tests.trainers.commands import refused
 from trainers import enroll
 from trainers import identify
 from trainers import nearest
+from trainers import verify
+from trainers.data.classes import classes_of
+from trainers.data.classes import write_classes
+from trainers.data.data import Data
 from trainers.trained.galleries import require_promise
+from trainers.trained.trained import open_trained
 
 PARTS = divide_classes(f"c{number:02}" for number in range(40))
 TEST, HELD_OUT = PARTS["test"], PARTS["validation"]
@@ -417,6 +422,42 @@ def test_a_run_and_a_gallery_can_be_moved_together(colours, tmp_path, capsys):
     assert call(enroll, *words) == 0
     (tmp_path / "b" / "run").rename(tmp_path / "c")
     assert "--workdir" in refused(capsys, enroll, *words)
+
+
+def test_a_renamed_training_class_does_not_calibrate(colours, tmp_path, capsys):
+    """It falls into the validation classes, and no other class moves there."""
+    photos, run = tmp_path / "photos", tmp_path / "run"
+    shutil.copytree(colours / "photos", photos)
+    found = open_trained(str(write_run(run, photos))).run
+    write_classes(run, classes_of(found, Data(found)))
+    files = sorted((photos / TEST[0]).iterdir())[:2]
+    new = ["--workdir", run, "--gallery", tmp_path / "g.npz"]
+    new += [*files, "--class", "a"]
+    pair = ["--workdir", run, *files, "--fit", "isotonic"]
+    assert call(enroll, *new) == 0 and call(verify, *pair) == 0
+    old, trained = PARTS["train"][0], {*PARTS["train"]}
+    others = {name for part in PARTS.values() for name in part} - {old}
+
+    def is_unseen(name):
+        held_out = divide_classes([*others, name])["validation"]
+        return name in held_out and trained.isdisjoint(held_out)
+
+    (name, *_) = filter(is_unseen, (f"renamed{n}" for n in range(99)))
+    (photos / old).rename(photos / name)
+    new[3] = tmp_path / "new.npz"
+    for command, words in ((enroll, new), (verify, pair)):
+        error = refused(capsys, command, *words)
+        assert "has other classes in 'train' than when this run" in error
+        assert old in error and "put the data back" in error
+    # Neither other calibration data nor a calibrated gallery needs the data.
+    photos.rename(tmp_path / "elsewhere")
+    files = sorted((tmp_path / "elsewhere" / TEST[1]).iterdir())[:2]
+    again = ["--gallery", tmp_path / "g.npz", *files, "--class", "b"]
+    assert call(enroll, *again) == 0
+    more = write_colours(tmp_path / "more", 6, first=100)
+    pair[2:4] = files
+    assert call(verify, *pair, "--calibration", more) == 0
+    assert not new[3].exists()
 
 
 class TestRefused:

@@ -9,6 +9,8 @@ from embeddings_tf.metrics.arrays import rounded_up
 from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.listed import listed
 from embeddings_tf.scoring.open_set import DEFAULT_RATE
+from trainers.data.classes import classes_of
+from trainers.data.classes import require_same_classes
 from trainers.data.classes import trained_names
 from trainers.data.data import Data
 from trainers.terminal.progress import counted_images
@@ -205,6 +207,8 @@ def held_out(
 
     Raises:
         ValueError: If there are no classes, or classes of the training.
+        OtherDataError: If the data of the run has changed since the training:
+            a class may have another name than when it was trained on.
     """
     run = trained.run
     if calibration is None:
@@ -232,6 +236,8 @@ def held_out(
             "say nothing about other classes; name data of other classes with "
             f"--calibration{or_else}"
         )
+    if calibration is None:
+        require_same_classes(trained.workdir, classes_of(run, Data(run)))
     return found
 
 
