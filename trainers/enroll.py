@@ -292,10 +292,14 @@ def _change(trained, gallery, path, chosen, removed, calibrated) -> None:
 def _add(trained, gallery, path: pathlib.Path, found) -> None:
     """Embeds examples and enrolls them."""
     from embeddings_tf.ops.counted import counted
+    from trainers.trained.moved_names import warn_of_lost
     from trainers.trained.stored_paths import stored_names
     from trainers.trained.trained import embed_inputs
 
-    known = gallery.examples_.names if path.exists() else ()
+    known = ()
+    if path.exists():
+        known = gallery.examples_.names
+        warn_of_lost(known, path, found.full_names)
     embeddings = embed_inputs(trained, found, "examples")
     # Rows have the same names in other data, and are other examples there.
     names = stored_names(

@@ -90,7 +90,7 @@ def nearest(
     from trainers.trained.trained import open_trained
 
     trained = open_trained(source, own_code=workdir is not None)
-    neighbours = Neighbours(trained.model, path, approximate)
+    neighbours = Neighbours(trained, path, approximate)
     asked = read_inputs(trained.run, inputs, split)
     require_not_read(
         {"--output": table, "--figure": picture},
@@ -98,9 +98,7 @@ def nearest(
     )
     # Its errors come before the inputs are embedded.
     neighbours.wanted(asked.full_names, k)
-    values, rows = neighbours.find(
-        embed_inputs(trained, asked), asked.full_names, k
-    )
+    values, rows = neighbours.find(embed_inputs(trained, asked), asked, k)
     _print_lines(neighbours, asked, values, rows)
     _print_summary(neighbours, asked, rows)
     columns = neighbours.columns(asked, values, rows)

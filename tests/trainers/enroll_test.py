@@ -460,6 +460,52 @@ def test_a_renamed_training_class_does_not_calibrate(colours, tmp_path, capsys):
     assert not new[3].exists()
 
 
+@pytest.mark.parametrize("place", ["w", "w/galleries"])
+def test_a_moved_gallery_knows_its_examples(
+    place, colours, tmp_path, monkeypatch, capsys
+):
+    """With --workdir. Without the files beside it, there is a warning."""
+    photos = tmp_path / "w" / "new" / TEST[0]
+    shutil.copytree(colours / "photos" / TEST[0], photos)
+    shutil.copytree(colours / "run", tmp_path / "w" / "runs" / "a")
+    (tmp_path / place).mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path / place)
+    back = "." if place == "w" else ".."
+    words = ["--workdir", f"{back}/runs/a", "--gallery", "g.npz"]
+    words += ["--no-threshold", f"{back}/new"]
+    assert call(enroll, *words) == 0
+    moved = tmp_path / "w" / "some" / "where" / "g.npz"
+    moved.parent.mkdir(parents=True)
+    shutil.copy("g.npz", moved)
+    monkeypatch.chdir(moved.parent)
+    words = ["--workdir", "../../runs/a", "--gallery", "g.npz", "../../new"]
+    assert call(identify, *words) == 0
+    out = capsys.readouterr().out
+    assert "6 inputs are examples of the gallery themselves" in out
+    assert call(enroll, *words, "--no-threshold") == 0
+    out, err = capsys.readouterr()
+    assert "Replaced 6 examples" in out and not err
+    names = contents(moved)["names"].tolist()
+    assert names == [f"../../new/{TEST[0]}/{n}.png" for n in range(6)]
+    # Run and gallery are moved together, and the files stay.
+    before = moved.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    moved.rename("other/g.npz")
+    (tmp_path / "w" / "runs").rename("runs")
+    words = ["--gallery", "other/g.npz", "--workdir", "runs/a", "w/new"]
+    for command, more in (
+        (identify, []),
+        (nearest, ["--k", 1]),
+        (enroll, ["--no-threshold"]),
+    ):
+        assert call(command, *words, *more) == 0
+        err = capsys.readouterr().err
+        assert "warning: 6 inputs may be examples of other/g.npz" in err
+        assert f"such as {photos}/0.png, but count as others" in err
+    assert before != (tmp_path / "other" / "g.npz").read_bytes()
+
+
 class TestRefused:
     @pytest.fixture
     def words(self, colours, tmp_path):

@@ -150,6 +150,38 @@ def test_a_row_never_finds_itself(command, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("command", [embed_data, enroll])
 @pytest.mark.parametrize("place", [".", "files"])
+def test_a_file_of_embeddings_is_moved_away_from_its_run(
+    command, place, tmp_path, capsys, monkeypatch
+):
+    """With --workdir, points on a line still do not find themselves."""
+    folder = tmp_path / "here" / place
+    folder.mkdir(parents=True)
+    count = write_plane(tmp_path / "here/runs/a", tmp_path / "here/a.npz")
+    monkeypatch.chdir(tmp_path / "here")
+    words = ["--workdir", "runs/a", "a.npz"]
+    if command is embed_data:
+        words += ["--output", f"{place}/g.npz"]
+    else:
+        words += ["--gallery", f"{place}/g.npz", "--no-threshold"]
+    assert call(command, *words) == 0
+    (tmp_path / "moved" / "deep").mkdir(parents=True)
+    folder.joinpath("g.npz").rename(tmp_path / "moved" / "deep" / "g.npz")
+    monkeypatch.chdir(tmp_path / "moved" / "deep")
+    words = ["../../here/a.npz", "--workdir", "../../here/runs/a"]
+    words += ["--gallery", "g.npz"]
+    assert call(nearest, *words, "--k", 1, "--output", "a.csv") == 0
+    assert {float(row["distance"]) for row in read("a.csv")} == {1.0}
+    assert "warning" not in capsys.readouterr().err
+    if command is enroll:
+        assert call(identify, *words) == 0
+        out = capsys.readouterr().out
+        assert f"{count} inputs are examples of the gallery themselves" in out
+        assert call(enroll, *words, "--no-threshold") == 0
+        assert f"Replaced {count} examples" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [embed_data, enroll])
+@pytest.mark.parametrize("place", [".", "files"])
 def test_a_file_with_the_name_of_a_row(command, place, tmp_path, monkeypatch):
     """In the current folder, or beside the file of embeddings."""
     count = write_plane(tmp_path / "run", tmp_path / "a.npz")

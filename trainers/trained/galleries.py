@@ -1,5 +1,6 @@
 """Galleries of a trained run, for the commands that use one."""
 
+import dataclasses
 import pathlib
 
 import numpy as np
@@ -17,6 +18,7 @@ from trainers.terminal.progress import counted_images
 from trainers.trained.inputs import Inputs
 from trainers.trained.inputs import inputs_of_split
 from trainers.trained.inputs import read_inputs
+from trainers.trained.moved_names import moved_names
 from trainers.trained.stored_paths import relative_path
 from trainers.trained.trained import Trained
 from trainers.trained.trained import embed_inputs
@@ -48,7 +50,14 @@ def open_gallery(path: pathlib.Path, workdir: str, *, own_code: bool):
     """
     trained = open_trained(workdir, own_code=own_code)
     gallery = scoring.Gallery.load(path, trained.model, embedded=True)
-    if own_code:  # the run may have moved
+    if own_code:  # the run or the gallery may have moved
+        examples = gallery.examples_
+        names = moved_names(examples.names, path, trained.workdir)
+        if (names != examples.names).any():
+            examples = dataclasses.replace(examples, names=names)
+            gallery.state = dataclasses.replace(
+                gallery.state, examples=examples
+            )
         gallery.source = relative_path(trained.workdir, path)
     return trained, gallery
 

@@ -8,6 +8,7 @@ from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring import gallery_file
 from trainers.trained.galleries import training_classes
 from trainers.trained.inputs import Inputs
+from trainers.trained.moved_names import warn_of_lost
 from trainers.trained.stored_paths import canonical_names
 from trainers.trained.stored_paths import shown_names
 from trainers.trained.trained import Trained
@@ -24,8 +25,10 @@ def is_enrolled(gallery, path: pathlib.Path, inputs: Inputs) -> np.ndarray:
         path: Its file, from whose folder on paths of examples are stored.
         inputs: The inputs.
     """
-    examples = canonical_names(shown_names(gallery.examples_.names, path))
-    return np.isin(canonical_names(inputs.full_names), examples)
+    examples = gallery.examples_
+    warn_of_lost(examples.names, path, inputs.full_names)
+    known = canonical_names(shown_names(examples.names, path))
+    return np.isin(canonical_names(inputs.full_names), known)
 
 
 def groups_of_classes(

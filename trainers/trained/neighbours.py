@@ -18,12 +18,14 @@ from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from trainers.terminal.progress import Progress
 from trainers.trained.inputs import Inputs
+from trainers.trained.moved_names import moved_names
+from trainers.trained.moved_names import warn_of_lost
 from trainers.trained.stored_paths import KIND
 from trainers.trained.stored_paths import canonical_names
 from trainers.trained.stored_paths import full_names
 from trainers.trained.stored_paths import is_embeddings
-from trainers.trained.stored_paths import shown_data
 from trainers.trained.stored_paths import shown_names
+from trainers.trained.trained import Trained
 
 # Inputs whose neighbours are searched at once.
 BLOCK = 1024
@@ -32,20 +34,24 @@ BLOCK = 1024
 class Neighbours:
     """The examples of a file of `embed_data` or `enroll`, to be searched."""
 
-    def __init__(self, model, path: pathlib.Path, approximate: bool):
+    def __init__(self, trained: Trained, path: pathlib.Path, approximate: bool):
         self.path = path
-        examples, self.has_labels, settings = _examples(path, model)
+        examples, self.has_labels, settings = _examples(path, trained.model)
         data, are_files = settings.get("data"), settings.get("files")
-        names = shown_names(
-            examples.names, path, with_data=not data, are_files=are_files
-        )
-        self.examples = dataclasses.replace(examples, names=names)
-        if data:
-            names = full_names(names, shown_data(data, path), are_files)
+        names = examples.names
+        if data:  # as in a gallery
+            names = full_names(names, data, are_files)
+        self._stored_names = moved_names(names, path, trained.workdir)
+        names = shown_names(self._stored_names, path, are_files=are_files)
         self._canonical_names = canonical_names(names)
+        if data and not are_files:  # rows, without the name of their data
+            names = examples.names
+        self.examples = dataclasses.replace(examples, names=names)
         progress = Progress(len(self.examples), "example")
         self._search = scoring.NearestNeighbors(
-            model, search="faiss" if approximate else "exact", embedded=True
+            trained.model,
+            search="faiss" if approximate else "exact",
+            embedded=True,
         ).fit(
             examples.embeddings,
             examples.labels,
@@ -87,7 +93,7 @@ class Neighbours:
         return count + most
 
     def find(
-        self, embeddings: np.ndarray, names: np.ndarray, count: int
+        self, embeddings: np.ndarray, inputs: Inputs, count: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns values and rows of neighbours, both `(n, count)`.
 
@@ -95,17 +101,19 @@ class Neighbours:
 
         Args:
             embeddings: Embeddings of the inputs, `(n, width)`.
-            names: Names of the inputs, from `full_names`.
+            inputs: The inputs.
             count: Number of neighbours.
 
         Raises:
             ValueError: As `wanted`.
         """
+        names, known = inputs.full_names, self._canonical_names
+        warn_of_lost(self._stored_names, self.path, names)
         wanted = self.wanted(names, count)
         values, rows = self._searched(embeddings, wanted)
         if wanted == count:
             return values, rows
-        itself = self._canonical_names[rows] == canonical_names(names)[:, None]
+        itself = known[rows] == canonical_names(names)[:, None]
         shown = np.argsort(itself, axis=1, kind="stable")[:, :count]
         return tuple(
             np.take_along_axis(x, shown, axis=1) for x in (values, rows)

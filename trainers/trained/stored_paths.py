@@ -60,7 +60,7 @@ def stored_names(
     def from_folder(path):
         return path if os.path.isabs(path) else os.path.relpath(path, folder)
 
-    new = _with_paths(
+    new = with_paths(
         names, from_folder, with_data=with_data, are_files=are_files
     )
     found = zip(canonical_names(names).tolist(), new.tolist(), strict=True)
@@ -76,13 +76,6 @@ def stored_data(data: str, file: pathlib.Path) -> str:
     if path and not os.path.isabs(path):
         path = os.path.relpath(path, folder_of(file))
     return f"{before}{path}{after}"
-
-
-def shown_data(data: str, file: pathlib.Path) -> str:
-    """Returns a stored name of data, with its path from the root on."""
-    folder = folder_of(file)
-    before, path, after = split_path(data, folder)
-    return f"{before}{path and os.path.join(folder, path)}{after}"
 
 
 def full_names(names: np.ndarray, data: str, are_files: bool) -> np.ndarray:
@@ -125,17 +118,17 @@ def shown_names(
             return path
         return os.path.relpath(os.path.join(folder, path))
 
-    return _with_paths(
+    return with_paths(
         names, from_here, folder, with_data=with_data, are_files=are_files
     )
 
 
 def canonical_names(names: np.ndarray) -> np.ndarray:
     """Returns one name for each example: its path without links."""
-    return _with_paths(names, os.path.realpath)
+    return with_paths(names, os.path.realpath)
 
 
-def _with_paths(
+def with_paths(
     names: np.ndarray,
     change: Callable[[str], str],
     folder: str = "",
