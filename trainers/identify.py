@@ -80,7 +80,10 @@ def identify(
     if picture is not None:
         written["the second picture"] = _confusion_path(picture)
     require_not_read(written, [trained.run.data.dataset, *asked.names])
-    answers = _identified(opened, embed_inputs(trained, asked), asked.x)
+    embeddings = embed_inputs(trained, asked)
+    if asked.labels is not None:
+        enrolled = is_enrolled(opened, path, asked, embeddings)
+    answers = _identified(opened, embeddings, asked.x)
     columns = {"path": asked.names, **answers}
     if asked.labels is not None:
         columns["label"] = asked.labels
@@ -89,7 +92,6 @@ def identify(
     groups, labelled = {}, None
     if asked.labels is not None:
         groups = groups_of_classes(trained, opened, path, asked.labels)
-        enrolled = is_enrolled(opened, path, asked)
         _print_summary(opened, asked.labels, answers, groups, enrolled)
         groups = {name: rows & ~enrolled for name, rows in groups.items()}
         labelled = asked.labels[~enrolled], answers["answer"][~enrolled]

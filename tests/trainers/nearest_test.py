@@ -149,6 +149,37 @@ def test_a_row_never_finds_itself(command, tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("command", [embed_data, enroll])
+def test_rows_that_were_sorted_since_are_refused(
+    command, tmp_path, capsys, monkeypatch
+):
+    """Row n, point n of 0 to 39, becomes point 39 - n: at least 1 away.
+
+    A row that is only added is another input, and is 1 from point 39.
+    """
+    write_plane(tmp_path / "run", tmp_path / "a.npz")
+    monkeypatch.chdir(tmp_path)
+    words = ["--workdir", "run", "a.npz"]
+    if command is embed_data:
+        words += ["--output", "g.npz"]
+    else:
+        words += ["--gallery", "g.npz", "--no-threshold"]
+    assert call(command, *words) == 0
+    with np.load("a.npz") as file:
+        x, labels = file["x"], file["labels"]
+    asked = ["a.npz", "--gallery", "g.npz", "--output", "a.csv"]
+    np.savez("a.npz", x=[*x, [40, 0]], labels=[*labels, 20])
+    assert call(nearest, *asked, "--k", 1) == 0
+    assert {float(row["distance"]) for row in read("a.csv")} == {1.0}
+    pathlib.Path("a.csv").unlink()
+    np.savez("a.npz", x=x[::-1], labels=labels[::-1])
+    for other in [nearest] + [identify] * (command is enroll):
+        error = refused(capsys, other, *asked)
+        assert "row 0 of a.npz is not the example of this name" in error
+        assert "the data has changed since (40 of 40 rows)" in error
+        assert not pathlib.Path("a.csv").exists()
+
+
+@pytest.mark.parametrize("command", [embed_data, enroll])
 @pytest.mark.parametrize("place", [".", "files"])
 def test_a_file_of_embeddings_is_moved_away_from_its_run(
     command, place, tmp_path, capsys, monkeypatch

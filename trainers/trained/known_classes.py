@@ -9,6 +9,7 @@ from embeddings_tf.scoring import gallery_file
 from trainers.trained.galleries import training_classes
 from trainers.trained.inputs import Inputs
 from trainers.trained.moved_names import warn_of_lost
+from trainers.trained.same_rows import require_same_rows
 from trainers.trained.stored_paths import canonical_names
 from trainers.trained.stored_paths import shown_names
 from trainers.trained.trained import Trained
@@ -17,17 +18,24 @@ ENROLLED, TRAINING = "enrolled classes", "training classes"
 CALIBRATION, OTHER = "calibration classes", "other classes"
 
 
-def is_enrolled(gallery, path: pathlib.Path, inputs: Inputs) -> np.ndarray:
+def is_enrolled(
+    gallery, path: pathlib.Path, inputs: Inputs, embeddings: np.ndarray
+) -> np.ndarray:
     """Whether each input is itself an example of the gallery, `(n,)`.
 
     Args:
         gallery: The gallery.
         path: Its file, from whose folder on paths of examples are stored.
         inputs: The inputs.
+        embeddings: Embeddings of the inputs, `(n, width)`.
+
+    Raises:
+        ValueError: As `require_same_rows`.
     """
     examples = gallery.examples_
     warn_of_lost(examples.names, path, inputs.full_names)
     known = canonical_names(shown_names(examples.names, path))
+    require_same_rows(path, known, examples.embeddings, inputs, embeddings)
     return np.isin(canonical_names(inputs.full_names), known)
 
 

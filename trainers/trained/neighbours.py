@@ -20,6 +20,7 @@ from trainers.terminal.progress import Progress
 from trainers.trained.inputs import Inputs
 from trainers.trained.moved_names import moved_names
 from trainers.trained.moved_names import warn_of_lost
+from trainers.trained.same_rows import require_same_rows
 from trainers.trained.stored_paths import KIND
 from trainers.trained.stored_paths import canonical_names
 from trainers.trained.stored_paths import full_names
@@ -105,10 +106,12 @@ class Neighbours:
             count: Number of neighbours.
 
         Raises:
-            ValueError: As `wanted`.
+            ValueError: As `wanted` and `require_same_rows`.
         """
         names, known = inputs.full_names, self._canonical_names
         warn_of_lost(self._stored_names, self.path, names)
+        examples = self.examples.embeddings
+        require_same_rows(self.path, known, examples, inputs, embeddings)
         wanted = self.wanted(names, count)
         values, rows = self._searched(embeddings, wanted)
         if wanted == count:
