@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Mapping
 
 from trainers.config import load_recipe
+from trainers.config.flat import flat
 from trainers.config.load import read_run
 from trainers.recipes import every_recipe
-from trainers.workdirs.overrides import flat
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.workdir import differing_fields
 from trainers.workdirs.workdir import recipe_fields

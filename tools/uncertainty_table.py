@@ -21,10 +21,10 @@ from tools.rerun_command import rerun_command
 from tools.run_files import run_recipe_and_config
 from tools.run_files import run_results
 from trainers.config import load_recipe
+from trainers.config.flat import flat
 from trainers.measures.rank_correlation import rank_correlation
 from trainers.recipes.uncertainty import RECIPES
 from trainers.workdirs import layout
-from trainers.workdirs.overrides import flat
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.workdir import recipe_fields
 

@@ -1,15 +1,18 @@
 """Overrides of a search, for trainings of the recipe's own length."""
 
+from trainers.config.flat import flat
 from trainers.config.load import read_run
 from trainers.config.run_config import config_of
-from trainers.workdirs.numbers_by_name import numbers_by_name
+from trainers.config.stretched import stretched
 from trainers.workdirs.workdir import PLACE_FIELDS
+from trainers.workdirs.workdir import as_json
 
-# Last parts of the names of fields that set the length of a training.
+# Ends of the names of fields that set the length of a training.
 LENGTHS = (
     "num_epochs",
     "steps_per_epoch",
     "patience",
+    "boundaries",
     "decay_steps",
     "warmup_steps",
 )
@@ -18,29 +21,36 @@ LENGTHS = (
 def kept_in_full(recipe: str, overrides: list[str]) -> list[str]:
     """Returns the overrides of a search that do not shorten its trainings.
 
-    A length that the recipe does not have stays. Only the steps of a decay that
-    the overrides themselves begin are stretched with the training, so that the
-    decay ends, after its warm-up, where it ended before.
+    A length that the recipe does not have stays. A schedule that the overrides
+    begin, by its name or its values, is stretched with the training.
     """
-    own = numbers_by_name(config_of(read_run(recipe)))
-    full, short = (
-        run.training.num_epochs * run.training.steps_per_epoch
-        for run in (read_run(recipe), read_run(recipe, overrides))
-    )
-    parts = [override.partition("=") for override in overrides]
-    parts = [(n.removeprefix("training."), value) for n, _, value in parts]
-    given, kept = dict(parts), []
-    for override, (name, value) in zip(overrides, parts, strict=True):
-        schedule, _, last = name.rpartition(".")
-        begun = name not in own or f"{schedule}.name" in given
-        if begun and last == "decay_steps":
-            warmup = given.get(f"{schedule}.warmup_steps")
-            warmup = float(warmup or own.get(f"{schedule}.warmup_steps") or 0)
-            end = (float(value) + warmup) * full / short
-            kept.append(f"{name}={round(end - warmup)}")
-        elif begun or last not in LENGTHS:
-            kept.append(override)
-    return kept
+    own, short = read_run(recipe), read_run(recipe, overrides)
+    fields = flat(config_of(own))
+    given = {_name(override) for override in overrides}
+
+    def is_kept(name: str) -> bool:
+        section = name.rpartition(".")[0]
+        begun_by = {f"{section}.name", f"{section}.values"}
+        is_begun = not begun_by.isdisjoint(given)
+        return is_begun or name not in fields or not name.endswith(LENGTHS)
+
+    kept = [override for override in overrides if is_kept(_name(override))]
+    full = read_run(recipe, kept)
+    # A warm-up of the overrides shortens the recipe's own decay.
+    lengths = stretched(own, full)
+    for name, value in stretched(short, full).items():
+        if name in given and is_kept(name):
+            lengths[name] = value
+    now = flat(as_json(full))
+    changed = {n: value for n, value in lengths.items() if value != now[n]}
+    return [
+        *(override for override in kept if _name(override) not in changed),
+        *(f"{name}={value}" for name, value in changed.items()),
+    ]
+
+
+def _name(override: str) -> str:
+    return override.partition("=")[0].removeprefix("training.")
 
 
 def kept_places(overrides: list[str]) -> list[str]:
@@ -61,13 +71,8 @@ def to_full_length(short, full, overrides: list[str]) -> list[str]:
         overrides: Overrides of the search. The result includes overrides of
             folders and devices, which `best.py` does not set.
     """
-    found = kept_places(overrides)
-    # Fields that set a length are numbers.
-    before, after = (
-        numbers_by_name(config_of(short)),
-        numbers_by_name(config_of(full)),
-    )
-    for name, value in after.items():
-        if before[name] != value:
-            found.append(f"{name}={value}")
-    return found
+    before, after = flat(as_json(short)), flat(as_json(full))
+    return [
+        *kept_places(overrides),
+        *(f"{n}={value}" for n, value in after.items() if value != before[n]),
+    ]

@@ -25,11 +25,12 @@ from trainers.config import load_recipe
 from trainers.config.load import load_function
 from trainers.config.load import read_run
 from trainers.config.run import Run
+from trainers.config.run_config import apply_override
 from trainers.config.run_config import config_of
+from trainers.config.stretched import stretched
 from trainers.cross_validate import add_folds
 from trainers.cross_validate import cross_validate
 from trainers.terminal import command_names
-from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.results import read_results
 from trainers.workdirs.results import update_results
@@ -48,7 +49,6 @@ FIELDS |= {"space": str, "objective": str, "direction": str, "search_seed": int}
 FIELDS_OF_BEST = {"trial": str, "values": dict, "objective": int | float}
 # Fields that `--batches` sets.
 SET_BY_LENGTH = ("steps_per_epoch", "decay_steps")
-WARMUP = "warmup_steps"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -179,7 +179,6 @@ def _of_length(
                 f"--batches sets {field}; received --config for it, too: leave "
                 "it out"
             )
-    own = run.training.num_epochs * run.training.steps_per_epoch
     # `load_recipe` would refuse a decay that is shorter than these epochs.
     epochs = read_run(recipe, more).training.num_epochs
     if epochs < 1:
@@ -197,19 +196,11 @@ def _of_length(
         f"steps_per_epoch={num_batches // epochs}",
         f"patience={epochs}",
     ]
-    numbers = numbers_by_name(config_of(run)["optimizer"])
-    for field, value in numbers.items():
-        if field.endswith("decay_steps"):
-            warmup = numbers.get(field.removesuffix("decay_steps") + WARMUP, 0)
-            steps = round((value + warmup) * num_batches / own) - warmup
-            steps = max(1, steps)
-            found.append(f"optimizer.{field}={steps}")
-    rate = run.optimizer.arguments.get("learning_rate")
-    boundaries = getattr(rate, "arguments", {}).get("boundaries")
-    if boundaries:
-        steps = [max(1, round(b * num_batches / own)) for b in boundaries]
-        found.append(f"optimizer.learning_rate.boundaries={steps}")
-    return found
+    longer = run
+    for override in [*found, *more]:
+        longer = apply_override(longer, override)
+    lengths = stretched(run, longer)
+    return [*found, *(f"{field}={n}" for field, n in lengths.items())]
 
 
 @checked_arguments()

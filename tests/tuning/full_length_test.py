@@ -1,5 +1,6 @@
 """The printed fields that train a winner for the length of its recipe."""
 
+import json
 import types
 
 import keras_tuner
@@ -7,6 +8,7 @@ import pytest
 
 from trainers.config import load_recipe
 from trainers.config.load import load_function
+from trainers.config.run_config import config_of
 from tuning import search
 from tuning.full_length import kept_in_full
 
@@ -116,6 +118,67 @@ def test_another_schedule_than_the_recipes_is_stretched_too():
     assert f"{rate}.decay_steps={round(100 * ratio)}" in kept
     assert f"{rate}.name=ExponentialDecay" in kept
     assert not any(field.startswith("num_epochs") for field in kept)
+
+
+RATE = "optimizer.learning_rate"
+SHORT = ["num_epochs=2", "steps_per_epoch=10"]  # of 20 * 100 in `demo`
+
+
+@pytest.fixture
+def in_pieces(tmp_path):
+    """`demo` with a rate that drops after 1000 and 1500 of 2000 batches."""
+    config = config_of(load_recipe("demo"))
+    config["optimizer"]["learning_rate"] = {
+        "name": "PiecewiseConstantDecay",
+        "boundaries": [1000, 1500],
+        "values": [1e-3, 1e-4, 1e-5],
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"recipe": "own", "config": config}))
+    return str(path)
+
+
+def test_the_boundaries_of_the_recipe_are_restored(in_pieces):
+    overrides = [*SHORT, f"{RATE}.boundaries=[10, 15]"]
+    assert kept_in_full(in_pieces, overrides) == []
+    short, found = fields(in_pieces, "learning_rate", overrides)
+    boundaries = short.optimizer.arguments["learning_rate"].arguments
+    assert list(boundaries["boundaries"]) == [10, 15]
+    assert found == {
+        "num_epochs=20",
+        "steps_per_epoch=100",
+        f"{RATE}.boundaries=[1000, 1500]",
+    }
+
+
+def test_boundaries_with_other_values_are_stretched(in_pieces):
+    values = f"{RATE}.values=[0.01, 0.001]"
+    overrides = [*SHORT, f"{RATE}.boundaries=[5]", values]
+    kept = kept_in_full(in_pieces, overrides)
+    assert kept == [values, f"{RATE}.boundaries=[{5 * 2000 // 20}]"]
+    load_recipe(in_pieces, kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("CosineDecay", "decay_steps"),
+        ("CosineDecayRestarts", "first_decay_steps"),
+    ],
+)
+def test_every_decay_of_the_overrides_is_stretched(name, field):
+    begun = [f"{RATE}.name={name}", f"{RATE}.initial_learning_rate=0.001"]
+    kept = kept_in_full("demo", [*SHORT, *begun, f"{RATE}.{field}=20"])
+    assert kept[:2] == begun
+    steps = load_recipe("demo", kept).optimizer.arguments["learning_rate"]
+    assert steps.arguments[field] == 20 * 2000 // 20
+
+
+def test_a_warm_up_of_the_overrides_is_part_of_the_training():
+    """The decay of the recipe still ends with its 2000 batches."""
+    warm = [f"{RATE}.warmup_steps=4", f"{RATE}.warmup_target=0.01"]
+    kept = kept_in_full("demo", [*SHORT, *warm, f"{RATE}.decay_steps=16"])
+    assert kept == [*warm, f"{RATE}.decay_steps={2000 - 4}"]
 
 
 def test_places_are_named_and_searched_values_kept():

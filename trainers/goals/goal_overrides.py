@@ -3,11 +3,11 @@
 from embeddings_tf.datasets.own_data import is_own_data
 from trainers.config.run import DataFields
 from trainers.config.run import Division
-from trainers.config.run import Part
 from trainers.config.run import Run
 from trainers.config.run_config import apply_override
 from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
+from trainers.config.stretched import stretched
 from trainers.workdirs.workdir import PLACE_FIELDS
 
 # Sections that decide which examples there are, before a recipe is chosen.
@@ -79,15 +79,9 @@ def _name(override: str) -> str:
 
 def _following(before: Run, after: Run, named: set[str], is_read_later: bool):
     """Yields overrides of the fields that follow from other fields."""
-    training = after.training
-    rate = after.optimizer.arguments.get("learning_rate")
-    steps = "optimizer.learning_rate.decay_steps"
-    if isinstance(rate, Part) and "decay_steps" in rate.arguments:
-        if steps not in named:
-            count = training.steps_per_epoch * training.num_epochs
-            if rate.arguments.get("warmup_target") is not None:
-                count -= rate.arguments.get("warmup_steps") or 0
-            yield f"{steps}={count}"
+    for field, value in stretched(before, after).items():
+        if field not in named:
+            yield f"{field}={value}"
     # A loss that compares by the cosine is measured by the cosine.
     if after.method.arguments.get("distance") == "cosine":
         if getattr(after.evaluation, "distance", "cosine") != "cosine":

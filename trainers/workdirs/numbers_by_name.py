@@ -1,6 +1,6 @@
 """Numbers of nested results by their dotted names."""
 
-from trainers.workdirs.overrides import flat
+from trainers.config.flat import flat
 
 
 def numbers_by_name(results: dict) -> dict[str, float]:

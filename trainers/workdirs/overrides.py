@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+from trainers.config.flat import flat
 from trainers.config.load import load_recipe
 from trainers.config.run import Run
 from trainers.workdirs.workdir import recipe_fields
@@ -36,14 +37,3 @@ def _defaults() -> dict:
         "uncertainty": dataclasses.asdict(run.uncertainty),
     }
     return flat(json.loads(json.dumps(sections)))
-
-
-def flat(fields: dict, prefix: str = "") -> dict:
-    """Returns the fields of a config by dotted name."""
-    found = {}
-    for name, value in fields.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{prefix}{name}.")
-        else:
-            found[prefix + name] = value
-    return found
