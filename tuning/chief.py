@@ -52,27 +52,40 @@ def serve(tuner, report, num_workers: int, words: list[str]) -> None:
         num_workers: Workers that this process starts; 0: by hand.
         words: The command line of these workers.
     """
-    oracle = tuner.oracle
-    was_finished = oracle.finished
-    if was_finished and num_workers:
-        return
-    if num_workers:
-        os.environ.update(zip(CHIEF, ("chief", "127.0.0.1", ""), strict=True))
-        os.environ[ORACLE_PORT] = str(free_port())
-    else:
+    if not num_workers:
         _check_address()
         report.say(
             f"Chief on {_address()}, "
             + (
                 f"telling workers for {FAREWELL_SECONDS} s that it is over."
-                if was_finished
+                if tuner.oracle.finished
                 else "waiting for workers: the same command with a "
                 f"{TUNER_ID} other than chief."
             )
         )
+        _serve(tuner, report, num_workers, words)
+    elif not tuner.oracle.finished:
+        with _address_here():
+            _serve(tuner, report, num_workers, words)
 
+
+@contextlib.contextmanager
+def _address_here():
+    """Makes this process the chief, until the end of the block."""
+    address = ("chief", "127.0.0.1", str(free_port()))
+    os.environ.update(zip(CHIEF, address, strict=True))
+    try:
+        yield
+    finally:  # another search of this process is no chief, and no worker
+        for name in CHIEF:
+            del os.environ[name]
+
+
+def _serve(tuner, report, num_workers: int, words: list[str]) -> None:
     from tuning.local_workers import LocalWorkers
 
+    oracle = tuner.oracle
+    was_finished = oracle.finished
     # keras-tuner's server waits forever for dead workers; this loop does not.
     server = threading.Thread(target=tuner.serve, daemon=True)
     server.start()

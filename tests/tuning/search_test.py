@@ -1,5 +1,6 @@
 """Searches through the real entry point, on tiny data: killed, and parallel."""
 
+import contextlib
 import csv
 import json
 import os
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -384,6 +386,32 @@ def test_a_port_that_is_taken_is_named(tmp_path, capsys, monkeypatch):
         monkeypatch.setenv("KERASTUNER_ORACLE_PORT", port)
         assert search.main([*WORDS, "--workdir", str(tmp_path / "s")]) == 1
     assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [None, OSError("disk full")])
+def test_the_next_search_of_a_process_has_a_new_role(error, monkeypatch):
+    for name in chief.CHIEF:
+        monkeypatch.delenv(name, raising=False)
+    oracle = types.SimpleNamespace(finished=False, error=error, tuner_ids=())
+    seen = {}
+
+    @contextlib.contextmanager
+    def workers(*_):
+        seen.update(os.environ)
+        oracle.finished = True
+        yield
+
+    monkeypatch.setattr("tuning.local_workers.LocalWorkers", workers)
+    tuner = types.SimpleNamespace(oracle=oracle, serve=lambda: None)
+    report = types.SimpleNamespace(
+        path="", say=print, update_if_changed=lambda: None
+    )
+    with pytest.raises(OSError) if error else contextlib.nullcontext():
+        chief.serve(tuner, report, 1, [])
+    assert seen["KERASTUNER_TUNER_ID"] == "chief"
+    assert not set(chief.CHIEF) & set(os.environ)
+    assert chief.role_of_this_process(1) == "launcher"
+    assert chief.role_of_this_process(0) == "alone"
 
 
 def test_an_incomplete_environment_is_named(tmp_path, capsys, monkeypatch):
