@@ -31,6 +31,7 @@ from trainers.config.stretched import stretched
 from trainers.cross_validate import add_folds
 from trainers.cross_validate import cross_validate
 from trainers.terminal import command_names
+from trainers.workdirs.lock import open_workdir
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.results import read_results
 from trainers.workdirs.results import update_results
@@ -245,7 +246,8 @@ def train_winner(
 
         train(recipe, workdir, fields)
         evaluate(workdir, [])
-    return update_results(pathlib.Path(workdir), search=origin)
+    with open_workdir(workdir) as path:
+        return update_results(path, search=origin)
 
 
 def _origin(search: str, num_batches: int) -> dict:

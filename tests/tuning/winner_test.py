@@ -11,6 +11,7 @@ import pytest
 from trainers.config import load_recipe
 from trainers.config.load import load_function
 from trainers.config.run_config import config_of
+from trainers.workdirs.lock import is_held
 from trainers.workdirs.workdir import claim
 from tuning import winner
 from tuning.search import SPACES
@@ -319,6 +320,23 @@ def test_the_winner_is_trained_from_python(tmp_path, cross_validations):
     assert (recipe, workdir, folds) == (RECIPE, str(trained), [2])
     assert results["search"]["batches"] == 1_200
     assert results == json.loads((trained / "results.json").read_text())
+
+
+def test_the_origin_is_written_under_the_lock(
+    tmp_path, cross_validations, monkeypatch
+):
+    """A command that opens the workdir removes files of other writers."""
+
+    def update(path, **_):
+        return {"held": is_held(path)}
+
+    monkeypatch.setattr(winner, "update_results", update)
+    trained = tmp_path / "winner"
+    trained.mkdir()
+    folder = search_folder(tmp_path)
+    found = winner.train_winner(folder, 1_200, str(trained), [2])
+    assert len(cross_validations) == 1 and found == {"held": True}
+    assert not is_held(trained)
 
 
 def test_the_fold_of_the_search_is_not_tested(tmp_path, monkeypatch, capsys):
