@@ -24,11 +24,22 @@ from trainers.data.classes import classes_of
 from trainers.data.classes import write_classes
 from trainers.data.data import Data
 from trainers.trained.galleries import require_promise
+from trainers.trained.galleries import rows_to_enroll
+from trainers.trained.inputs import Inputs
 from trainers.trained.trained import open_trained
 
 PARTS = divide_classes(f"c{number:02}" for number in range(40))
 TEST, HELD_OUT = PARTS["test"], PARTS["validation"]
 SHORT = ("--split", "test", "--false-accept-rate", "0.25")
+
+
+def test_the_classes_to_enroll_must_not_be_empty():
+    names = np.array(["a", "b", "a"])
+    found = Inputs(np.zeros((3, 2)), names, np.arange(3))
+    with pytest.raises(ValueError, match="--classes is empty; name at least"):
+        rows_to_enroll(found, [], None)
+    assert rows_to_enroll(found, ["a"], None).tolist() == [0, 2]
+    assert rows_to_enroll(found, None, None).tolist() == [0, 1, 2]
 
 
 def contents(path):

@@ -66,8 +66,14 @@ def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:
     """Returns the rows of the wanted classes, in order.
 
     Raises:
-        ValueError: If the inputs have no labels, or a class does not exist.
+        ValueError: If the inputs have no labels, a class does not exist, or no
+            class is wanted.
     """
+    if classes is not None and not len(classes):
+        raise ValueError(
+            "--classes is empty; name at least one class, or leave it out to "
+            "enroll all"
+        )
     if found.labels is None:
         raise ValueError(
             "the inputs have no classes; name their class with --class, or "
