@@ -5,6 +5,7 @@ import numpy as np
 from embeddings_tf import metrics
 from trainers.measures import calibrated_scores
 from trainers.measures.measured_split import MeasuredSplit
+from trainers.measures.measured_split import add_curves
 from trainers.measures.trial_measures import measures
 from trainers.terminal.progress import Progress
 
@@ -21,19 +22,16 @@ def stored_pairs(
         counted = Progress(len(classes) ** 2, "score").counting_scores(score)
         values = metrics.score_all_pairs(counted, embeddings)[first, second]
         row = measures(values, is_target, groups, num_resamples)
-        found.det[name] = metrics.det_curve(values, is_target)
         if name in claims:
             row["cllr"] = metrics.cllr(values, is_target)
-            found.as_trained[name] = metrics.likelihood_ratio_curve(
-                values, is_target
-            )
         if name in calibrated:
             row |= calibrated_scores.measures(
                 calibrated[name], values, is_target, groups, num_resamples
             )
-            if calibrated[name].logistic is not None:
-                found.calibrated[name] = metrics.likelihood_ratio_curve(
-                    calibrated[name].logistic.transform(values), is_target
-                )
         found.results[name] = row
+        add_curves(
+            *(found, name, values, is_target),
+            name in claims,
+            calibrated.get(name),
+        )
     return found

@@ -6,6 +6,7 @@ from embeddings_tf import metrics
 from trainers.data.examples import rows_of_classes
 from trainers.measures.calibrated_scores import false_accept_interval
 from trainers.measures.measured_split import MeasuredSplit
+from trainers.measures.measured_split import add_curves
 from trainers.measures.trial_measures import measures
 from trainers.measures.trial_measures import streamed
 from trainers.terminal.progress import Progress
@@ -66,14 +67,9 @@ def streamed_pairs(
                     row["threshold"], drawn, is_target, groups, num_resamples
                 )
         found.results[name] = counted
-        name_of_curve = f"{name} (some pairs)"
-        found.det[name_of_curve] = metrics.det_curve(drawn, is_target)
-        if name in claims:
-            found.as_trained[name_of_curve] = metrics.likelihood_ratio_curve(
-                drawn, is_target
-            )
-        if name in calibrated and calibrated[name].logistic is not None:
-            found.calibrated[name_of_curve] = metrics.likelihood_ratio_curve(
-                calibrated[name].logistic.transform(drawn), is_target
-            )
+        add_curves(
+            *(found, f"{name} (some pairs)", drawn, is_target),
+            name in claims,
+            calibrated.get(name),
+        )
     return found
