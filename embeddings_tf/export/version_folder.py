@@ -3,12 +3,14 @@
 import contextlib
 import os
 import pathlib
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 
 import numpy as np
+
+from embeddings_tf.ops.model_place import is_pattern
+from embeddings_tf.ops.model_place import version_around
 
 _LARGEST_VERSION = 2**63 - 1
 
@@ -22,13 +24,19 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             in a version.
         FileExistsError: If the version exists.
     """
-    if re.search(r"\[.*\]|\\", os.path.abspath(directory)):
+    if is_pattern(directory):
         raise ValueError(
             "`directory` must be a path without [ ] and \\, which TensorFlow "
             "reads as a pattern when it loads a model; received "
             f"{str(directory)!r}."
         )
-    _require_outside_versions(directory)
+    place = version_around(directory)
+    if place is not None:
+        raise ValueError(
+            "`directory` must be the folder of a model, with its versions; "
+            f"received {str(directory)!r}, in the version {place}. Pass "
+            f"{str(place.parent)!r}, or a folder outside it."
+        )
     if version is None:
         taken = [
             int(path.name)
@@ -54,18 +62,6 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             "`version` out for the next one."
         )
     return target
-
-
-def _require_outside_versions(directory: pathlib.Path) -> None:
-    """Raises ValueError if a folder is in a version, which stays as it is."""
-    resolved = directory.resolve()
-    for place in (resolved, *resolved.parents):
-        if os.path.isfile(place / "saved_model.pb"):
-            raise ValueError(
-                "`directory` must be the folder of a model, with its versions; "
-                f"received {str(directory)!r}, in the version {place}. Pass "
-                f"{str(place.parent)!r}, or a folder outside it."
-            )
 
 
 def _is_version(name: str) -> bool:
