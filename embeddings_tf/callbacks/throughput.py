@@ -46,7 +46,7 @@ class Throughput(keras.callbacks.Callback):
         super().__init__()
         self._waited = self._seconds = 0.0
         self._steps = 0
-        self._compiled = self._measures_input = False
+        self._compiled = self._has_waited = False
 
     def measured(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
         """Returns the same batches with measured delays; use it last.
@@ -60,7 +60,6 @@ class Throughput(keras.callbacks.Callback):
                 f"{type(dataset).__name__}. Other inputs go to `fit` as they "
                 "are: the callback then logs `steps_per_second` alone."
             )
-        self._measures_input = True
         # Not tf.timestamp, which fails in deterministic runs.
         clock = tf.data.Dataset.counter().map(
             lambda _: tf.numpy_function(time.monotonic, [], tf.float64)
@@ -78,10 +77,11 @@ class Throughput(keras.callbacks.Callback):
         return zipped.with_options(options)
 
     def _add_wait_since(self, asked):
+        self._has_waited = True
         self._waited += time.monotonic() - float(asked)
 
     def on_train_begin(self, logs=None):
-        self._compiled = False
+        self._compiled = self._has_waited = False
 
     def on_epoch_begin(self, epoch, logs=None):
         self._waited = self._seconds = 0.0
@@ -106,5 +106,5 @@ class Throughput(keras.callbacks.Callback):
         if not self._seconds or logs is None:
             return
         logs["steps_per_second"] = self._steps / self._seconds
-        if self._measures_input:
+        if self._has_waited:
             logs["input_wait"] = min(1.0, self._waited / self._seconds)

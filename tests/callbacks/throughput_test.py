@@ -121,6 +121,22 @@ def test_only_steps_that_ran_are_counted(num_steps, counted, monkeypatch):
     assert history["steps_per_second"] == [counted / executions]
 
 
+def test_a_pipeline_that_is_not_measured_has_no_wait():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss="mse")
+    data = tf.data.Dataset.from_tensors((np.ones((4, 2)), np.ones(4)))
+    throughput = Throughput()
+    measured = throughput.measured(data.repeat(3))
+    for batches, has_wait in (
+        (data.repeat(3), False),
+        (measured, True),
+        (data.repeat(3), False),
+    ):
+        logs = model.fit(batches, callbacks=[throughput], verbose=0).history
+        assert "steps_per_second" in logs
+        assert ("input_wait" in logs) == has_wait
+
+
 def test_measures_datasets_only():
     class Batches(keras.utils.PyDataset):
         def __len__(self):
