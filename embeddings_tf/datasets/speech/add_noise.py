@@ -5,7 +5,7 @@ import tensorflow as tf
 from embeddings_tf.datasets.speech import checks
 from embeddings_tf.datasets.speech.repeat_or_crop import repeat_or_crop
 
-# Beyond this ratio, the factor of the noise exceeds float32.
+# Far beyond the digits of float32: one of the two parts is lost.
 _LARGEST_RATIO = 200
 
 
@@ -36,8 +36,8 @@ def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
 
     Raises:
         ValueError: If shapes are not as described. In eager mode also if a
-            waveform is empty or contains NaN or infinity, or `snr` is not
-            from -200 to 200. In a graph, the last three raise
+            waveform is empty or contains NaN or infinity, `snr` is not from
+            -200 to 200, or the result exceeds float32. In a graph, these raise
             `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
@@ -81,8 +81,13 @@ def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
     sources = repeat_or_crop(sources[..., tf.newaxis], tf.size(waveform), seed)[
         ..., 0
     ]
+    # In float64, in which squares of float32 are neither 0 nor infinite.
+    waveform = tf.cast(waveform, tf.float64)
+    sources = tf.cast(sources, tf.float64)
     power = tf.reduce_mean(tf.square(waveform))
     noise_power = tf.reduce_mean(tf.square(sources), axis=1)
-    wanted = power * tf.pow(10.0, -snr / 10.0)
+    ratio = tf.cast(snr, tf.float64) / 10.0
+    wanted = power * tf.pow(tf.constant(10.0, tf.float64), -ratio)
     scale = tf.sqrt(tf.math.divide_no_nan(wanted, noise_power))
-    return waveform + tf.reduce_sum(scale[:, tf.newaxis] * sources, axis=0)
+    added = tf.reduce_sum(scale[:, tf.newaxis] * sources, axis=0)
+    return checks.single_precision(waveform + added)

@@ -49,7 +49,8 @@ def augment(
     Raises:
         ValueError: If neither noise nor room responses are given, a range is
             not as described, there are too few sources, or sample rates differ;
-            when you index a recording, if it contains NaN.
+            when you index a recording, if it contains NaN, or its copy
+            exceeds float32.
 
     References:
 

@@ -40,6 +40,15 @@ def tensor(name: str, value) -> tf.Tensor:
         ) from error
 
 
+def single_precision(waveform) -> tf.Tensor:
+    """Returns a finite waveform as float32; raises if it does not fit."""
+    require(
+        tf.reduce_all(tf.abs(waveform) <= tf.float32.max),
+        "the result exceeds the largest float32; scale the waveform down.",
+    )
+    return tf.cast(waveform, tf.float32)
+
+
 def lengths_of(values, length, minimum: int, unit: str):
     """Returns valid entries of axis 1 of a batch, int32 `(batch,)`."""
     size = tf.shape(values)[1]

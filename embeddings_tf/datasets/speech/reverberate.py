@@ -27,9 +27,9 @@ def reverberate(waveform, room_response) -> tf.Tensor:
 
     Raises:
         ValueError: If shapes are not as described. In eager mode also if there
-            are no samples, the response is all 0, or a sample is NaN or
-            infinity. In a graph, the latter raise
-            `tf.errors.InvalidArgumentError` when it runs.
+            are no samples, the response is all 0, a sample is NaN or
+            infinity, or the result exceeds float32. In a graph, the latter
+            raise `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
 
@@ -57,6 +57,9 @@ def reverberate(waveform, room_response) -> tf.Tensor:
         tf.reduce_any(tf.not_equal(response, 0.0)),
         "room_response must have a sample that is not 0.",
     )
+    # In float64, in which squares of float32 are neither 0 nor infinite.
+    waveform = tf.cast(waveform, tf.float64)
+    response = tf.cast(response, tf.float64)
     num_samples = tf.size(waveform)
     fft_length = [num_samples + tf.size(response) - 1]
     convolved = tf.signal.irfft(
@@ -72,4 +75,4 @@ def reverberate(waveform, room_response) -> tf.Tensor:
     )
     power = tf.reduce_mean(tf.square(waveform))
     scale = tf.math.divide_no_nan(power, tf.reduce_mean(tf.square(result)))
-    return result * tf.sqrt(scale)
+    return checks.single_precision(result * tf.sqrt(scale))

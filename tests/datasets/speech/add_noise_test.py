@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from embeddings_tf.datasets.speech import add_noise
 
@@ -59,3 +60,19 @@ def test_silence():
 def test_bad_input(speech, noise, snr, message):
     with pytest.raises(ValueError, match=message):
         add_noise(speech, noise, snr)
+
+
+@pytest.mark.parametrize("size", [1e-24, 1.0, 1e20])
+@pytest.mark.parametrize("noise_size", [1e-24, 1.0, 1e20])
+def test_samples_of_any_size(size, noise_size):
+    """The squares of these samples are beyond the range of float32."""
+    found = add_noise(np.full(4, size), np.full(4, noise_size), 20.0)
+    np.testing.assert_allclose(found, np.full(4, 1.1 * size), rtol=1e-5)
+
+
+def test_a_result_beyond_float32_is_refused():
+    loud, noise = np.full(4, 3e38, "float32"), np.ones(4, "float32")
+    with pytest.raises(ValueError, match="exceeds .*scale the waveform down"):
+        add_noise(loud, noise, 0.0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="exceeds"):
+        tf.function(add_noise)(loud, noise, 0.0)

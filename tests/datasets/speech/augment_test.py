@@ -119,3 +119,9 @@ def test_nan():
     copy = augment(x, x)
     with pytest.raises(ValueError, match="contains NaN or infinity"):
         copy[1]
+
+
+def test_loud_recordings():
+    loud = Utterances(np.full(10, 1e25, "float32"), [6, 4])
+    copy = augment(loud, loud, snr=(0.0, 0.0))
+    np.testing.assert_allclose(copy[1], np.full(4, 2e25), rtol=1e-6)

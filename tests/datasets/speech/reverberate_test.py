@@ -44,3 +44,24 @@ def test_silence_stays_silence():
 def test_bad_input(speech, response, message):
     with pytest.raises(ValueError, match=message):
         reverberate(speech, response)
+
+
+@pytest.mark.parametrize("size", [1e-24, 1e20, 1e30])
+@pytest.mark.parametrize("response_size", [1e-24, 1.0, 1e20])
+def test_samples_of_any_size(size, response_size):
+    """The squares of these samples are beyond the range of float32."""
+    rng = np.random.default_rng(0)
+    speech = size * rng.normal(size=50)
+    response = response_size * np.append(1.0, rng.uniform(-0.5, 0.5, 7))
+    expected = np.convolve(speech, response)[:50]
+    expected *= np.sqrt(np.mean(speech**2) / np.mean(expected**2))
+    np.testing.assert_allclose(
+        reverberate(speech, response), expected, rtol=1e-4, atol=1e-5 * size
+    )
+
+
+def test_a_result_beyond_float32_is_refused():
+    """One sample of 100 has all the power: 10 times the largest."""
+    speech = np.full(100, 3e38)
+    with pytest.raises(ValueError, match="exceeds .*scale the waveform down"):
+        reverberate(speech, [1.0, -1.0])
