@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.datasets.images import Images
-from embeddings_tf.datasets.require_no_pipe import require_no_pipe
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 
 EXTENSIONS = (".jpg", ".jpeg", ".png")
 # The first bytes of files; zlib and JPEG data are checked by their decoders.

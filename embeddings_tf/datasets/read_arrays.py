@@ -11,6 +11,7 @@ from embeddings_tf.datasets.source_of_arrays import checked_names
 from embeddings_tf.datasets.source_of_arrays import source_of_arrays
 from embeddings_tf.ops.listed import listed
 from embeddings_tf.ops.read_npz import read_npz
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 
 _KNOWN = ("x", "labels", "class_names", "split")
 
@@ -41,7 +42,7 @@ def read_arrays(file: str | os.PathLike) -> Source:
             contains NaN or infinity, or the file is damaged or pickled. If a
             name is empty or has blanks around it, or two splits differ in
             capital letters alone.
-        OSError: If the file is missing.
+        OSError: If the file is missing, or is a pipe or a device.
     """
     file = pathlib.Path(os.path.expanduser(file))
     arrays = _arrays(file)
@@ -76,6 +77,7 @@ def read_arrays(file: str | os.PathLike) -> Source:
 def array_names(file: str | os.PathLike) -> list[str]:
     """Returns the names of the arrays in a file, without reading them."""
     path = pathlib.Path(os.path.expanduser(file))
+    require_no_pipe(path)
     with np.load(path, allow_pickle=False) as found:
         return list(found.files)
 
@@ -87,6 +89,7 @@ def _arrays(file):
             f"There is no file {file}; expected arrays:FILE.npz with the path "
             "of a file, absolute or from the current folder."
         )
+    require_no_pipe(file)
     try:
         with open(file, "rb") as stream:
             return read_npz(stream)

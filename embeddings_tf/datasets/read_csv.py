@@ -62,7 +62,7 @@ def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:
             class. If a cell is empty, has blanks around it, or is not a number.
             If two splits differ in capital letters alone, a path occurs twice,
             or the text is not a table.
-        OSError: If the file is missing.
+        OSError: If the file is missing, or is a pipe or a device.
         ImportError: If pandas is not installed.
     """
     file = pathlib.Path(os.path.expanduser(file))

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from embeddings_tf.datasets.require_no_pipe import require_no_pipe
 from embeddings_tf.datasets.speech import wave_files
 from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops.counted import counted
 from embeddings_tf.ops.listed import listed
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 
 EXTENSIONS = (".wav", ".flac", ".ogg")
 
@@ -67,9 +67,9 @@ def _is_wave(path):
 
 def _header(path):
     """Returns length and sample rate of a recording."""
-    require_no_pipe(path)
     if _is_wave(path):
         return wave_files.count_samples(path)
+    require_no_pipe(path)
     soundfile = _soundfile(path)
     try:
         found = soundfile.info(path)

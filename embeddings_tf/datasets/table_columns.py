@@ -6,6 +6,8 @@ import os
 import pathlib
 from typing import NamedTuple
 
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
+
 PATH, LABEL, SPLIT = "path", "label", "split"
 
 
@@ -24,7 +26,7 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
         ValueError: If the names of the columns are missing or occur twice, if
             a name with a meaning has blanks or capital letters, or the file
             is not a table.
-        OSError: If the file is missing.
+        OSError: If the file is missing, or is a pipe or a device.
     """
     file = pathlib.Path(os.path.expanduser(file))
     if not file.exists():
@@ -38,6 +40,7 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
             f"For a folder of images, write image_folder:{file}; of "
             f"recordings, audio_folder:{file}."
         )
+    require_no_pipe(file)
     try:
         with open(file, encoding="utf-8-sig", newline="") as lines:
             names = next(csv.reader(lines), None)

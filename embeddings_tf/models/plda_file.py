@@ -9,6 +9,7 @@ import numpy as np
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.atomic_file import atomic_file
 from embeddings_tf.ops.read_npz import read_npz
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 
 FITTED = ("offset", "mean", "between_covariance", "within_covariance")
 
@@ -43,6 +44,7 @@ def read(path: str | os.PathLike, make: Callable[..., Any]) -> Any:
         OSError: If the file does not exist, or does not contain such a model.
     """
     path = arguments.path("path", path)
+    require_no_pipe(path)
     try:
         with open(path, "rb") as file:
             content = read_npz(file)

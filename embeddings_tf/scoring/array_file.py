@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from embeddings_tf.ops.read_npz import read_npz
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 from embeddings_tf.ops.write_atomically import write_atomically
 
 SETTINGS = "settings"
@@ -39,9 +40,10 @@ def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
 
     Raises:
         ValueError: If the file is damaged or of another kind.
-        OSError: If it cannot be read.
+        OSError: If it cannot be read, or is a pipe or a device.
     """
     wrong = f"{path} is not {kind}: {{}}. Make it again."
+    require_no_pipe(path)
     try:
         with open(path, "rb") as opened:
             arrays = read_npz(opened)
@@ -53,7 +55,15 @@ def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
         raise ValueError(wrong.format(reason)) from error
     if not isinstance(settings, dict) or settings.get("kind") != kind:
         raise ValueError(wrong.format("it has other contents"))
-    missing = [name for name in needed if name not in {**arrays, **settings}]
-    if missing:
-        raise ValueError(wrong.format(f"it lacks {', '.join(missing)}"))
+    require_names(path, kind, {**arrays, **settings}, needed)
     return arrays, settings
+
+
+def require_names(path: pathlib.Path, kind: str, found, needed) -> None:
+    """Raises ValueError if a file of a kind lacks arrays or settings."""
+    missing = [name for name in needed if name not in found]
+    if missing:
+        raise ValueError(
+            f"{path} is not {kind}: it lacks {', '.join(missing)}. Make it "
+            "again."
+        )

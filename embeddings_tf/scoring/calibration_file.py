@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 from embeddings_tf.ops.write_atomically import write_atomically
 
 
@@ -20,9 +21,10 @@ def read(path) -> Any:
 
     Raises:
         ValueError: If the file is damaged.
-        OSError: If it cannot be read.
+        OSError: If it cannot be read, or is a pipe or a device.
     """
     path = arguments.path("path", path)
+    require_no_pipe(path)
     try:
         return json.loads(path.read_bytes())
     except ValueError as error:

@@ -1,10 +1,12 @@
 import io
+import os
 import zipfile
 
 import numpy as np
 import pytest
 
 from embeddings_tf.datasets import load
+from embeddings_tf.datasets.read_arrays import array_names
 
 X = np.arange(12.0).reshape(6, 2)
 LABELS = np.array([7, 7, -2, -2, 7, -2])
@@ -220,3 +222,10 @@ def test_damaged_files(file):
         archive.writestr("x.npy", one.getvalue()[:-8])
     with pytest.raises(ValueError, match="mine.npz is not a complete file"):
         read(file)
+
+
+def test_a_pipe(file):
+    os.mkfifo(file)
+    for use in (read, array_names):
+        with pytest.raises(OSError, match="a pipe or a device"):
+            use(file)

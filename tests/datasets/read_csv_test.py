@@ -1,4 +1,5 @@
 import builtins
+import os
 
 import numpy as np
 import pytest
@@ -314,3 +315,8 @@ def test_rows_without_labels(tmp_path):
     assert source.columns["class"].tolist() == ["", ""]
     with pytest.raises(ValueError, match="no column label"):
         read_csv(table)
+
+
+def test_a_pipe(table):
+    os.mkfifo(table)
+    fails(table, None, "a pipe or a device", error=OSError)

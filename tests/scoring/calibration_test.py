@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pytest
@@ -161,6 +162,9 @@ def test_files_that_are_refused(make, tmp_path):
         path.write_text(content)
         with pytest.raises(ValueError, match=r"must be|received"):
             make.load(path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="a pipe or a device"):
+        make.load(tmp_path / "pipe")
 
 
 def test_refused():

@@ -9,6 +9,7 @@ from embeddings_tf.datasets.speech import kaldi_matrix
 from embeddings_tf.datasets.speech import wave_files
 from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 
 _PLACE = re.compile(r"(.+):(\d+)")
 # Seconds by which a segment may exceed its recording, as in Kaldi.
@@ -55,7 +56,7 @@ def read_kaldi(
             has no speaker or no recording, an entry is a command, a matrix is
             invalid, truncated or of another dimension, or a recording is not
             a WAV file, is truncated or has another rate.
-        OSError: If a file is missing or cannot be read.
+        OSError: If a file is missing, is a pipe or cannot be read.
 
     Example:
 
@@ -103,6 +104,7 @@ def read_kaldi(
 
 def _table(path):
     """Returns the lines of a file as `{first word: the rest}`, in order."""
+    require_no_pipe(path)
     rows = {}
     try:
         with open(path, encoding="utf-8") as file:
@@ -228,6 +230,7 @@ def _features(path, root):
 
 def _opened(path, name, listed_in):
     try:
+        require_no_pipe(path)
         return open(path, "rb")
     except FileNotFoundError as error:
         raise FileNotFoundError(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 
 _TARGET = {"1": True, "0": False}
 _TARGET_LAST = {"target": True, "nontarget": False}
@@ -36,7 +37,7 @@ def read_trials(
     Raises:
         ValueError: If a line is not a trial, the list is empty or damaged or
             mentions a recording that is not in `names`, or `names` repeat.
-        OSError: If the file cannot be read.
+        OSError: If the file cannot be read, or is a pipe or a device.
 
     Example:
 
@@ -56,6 +57,7 @@ def read_trials(
     path = arguments.path("path", path)
     if names is not None:
         names = arguments.sequence("names", names)
+    require_no_pipe(path)
     opener = gzip.open if path.suffix == ".gz" else open
     trials = []
     try:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from embeddings_tf.ops.counted import counted
+from embeddings_tf.ops.require_no_pipe import require_no_pipe
 
 _BYTES = 2  # per sample
 _HEADER_BYTES = 44  # at least
@@ -42,6 +43,7 @@ def _start(path):
     Calls of the operating system are faster than Python's file objects, which
     counts for folders of many files.
     """
+    require_no_pipe(path)
     file = os.open(path, os.O_RDONLY)
     try:
         return os.read(file, _HEADER_BYTES), os.fstat(file).st_size

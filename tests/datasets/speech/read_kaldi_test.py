@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 
@@ -282,4 +284,17 @@ def test_bad_recordings(folder, waveform):
         read_kaldi(folder)
     (folder / "wav/two.wav").unlink()
     with pytest.raises(FileNotFoundError, match="wav.scp names for 'two'"):
+        read_kaldi(folder)
+
+
+def test_pipes(folder):
+    os.mkfifo(folder / "pipe.wav")
+    for name, entry in (("wav.scp", "pipe.wav"), ("feats.scp", "pipe.wav:4")):
+        write_table(folder / name, dict.fromkeys(SPEAKERS, entry))
+        with pytest.raises(OSError, match="a pipe or a device"):
+            read_kaldi(folder)
+    (folder / "feats.scp").unlink()
+    (folder / "wav.scp").unlink()
+    os.mkfifo(folder / "wav.scp")
+    with pytest.raises(OSError, match="a pipe or a device"):
         read_kaldi(folder)

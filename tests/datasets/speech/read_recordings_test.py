@@ -186,3 +186,10 @@ def test_other_folders(tmp_path, wav):
     write_wav(wav / "00001.wav", np.zeros(80))
     with pytest.raises(ValueError, match="is not in the folder of a speaker"):
         read_recordings(wav)
+
+
+def test_a_pipe(tmp_path):
+    (tmp_path / "ann").mkdir()
+    os.mkfifo(tmp_path / "ann" / "a.wav")
+    with pytest.raises(OSError, match="a pipe or a device"):
+        read_recordings(tmp_path)

@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import numpy as np
 import pytest
@@ -77,3 +78,10 @@ def test_damaged_file(tmp_path, cut):
         read_trials(path)
     with pytest.raises(FileNotFoundError):
         read_trials(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("name", ["trials.txt", "trials.txt.gz"])
+def test_a_pipe(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(OSError, match="a pipe or a device"):
+        read_trials(tmp_path / name)
