@@ -47,7 +47,8 @@ class RunSettings(keras.callbacks.Callback):
             best value of a training that continues.
 
     Raises:
-        ValueError: If an argument is not as described.
+        ValueError: If an argument is not as described, or if two values have
+            the same path.
         OSError: If the folder cannot be written to.
 
     Warns:
@@ -89,8 +90,14 @@ class RunSettings(keras.callbacks.Callback):
                 f"received {settings!r}."
             )
         self.text = json.dumps(_plain("settings", settings), indent=2)
-        values = dotted_names(json.loads(self.text))
-        self.hparams = {name: _hparam(value) for name, value in values}
+        self.hparams: dict[str, bool | int | float | str] = {}
+        for name, value in dotted_names(json.loads(self.text)):
+            if name in self.hparams:
+                raise ValueError(
+                    "`settings` must have one value per path; received two "
+                    f"for {name!r}. Rename one of them."
+                )
+            self.hparams[name] = _hparam(value)
         self._writer = None
 
     def on_train_begin(self, logs=None):

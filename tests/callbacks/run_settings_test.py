@@ -189,3 +189,9 @@ def test_a_fit_after_one_that_failed(tmp_path):
 def test_settings_that_are_no_values(settings, tmp_path):
     with pytest.raises(ValueError, match="received"):
         callbacks.RunSettings(settings, tmp_path)
+
+
+def test_two_values_of_one_path_are_refused(tmp_path):
+    for settings in ({"a": {"b": 1}, "a.b": 2}, {"a.b": 2, "a": {"b": 2}}):
+        with pytest.raises(ValueError, match="received two for 'a.b'. Rename"):
+            callbacks.RunSettings(settings, tmp_path)
