@@ -14,7 +14,6 @@ from embeddings_tf.export.signatures import Endpoint
 from embeddings_tf.export.single_precision import SinglePrecision
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import distances
-from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.nearest import without_surplus
 from embeddings_tf.ops.pair_logits import pairs_at_once
 from embeddings_tf.scoring.gallery import Gallery
@@ -43,7 +42,6 @@ class GallerySignatures(tf.Module):
         self._embedder = embedder
         self._method = method = Method(embedder.model)
         examples, classifier = gallery.examples_, gallery.classifier
-        num_neighbors = positive_integer("num_neighbors", num_neighbors)
         self._count = min(num_neighbors, len(examples))
         # Tensors, because functions capture them: stored once for all.
         self._labels = tf.constant(_encoded(examples.labels))

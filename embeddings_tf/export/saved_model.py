@@ -142,9 +142,9 @@ def export_saved_model(
             or a `tf.function` with an `input_signature`. Such a signature has
             one or several named inputs, with the batch as the first axis. A
             function must not have variables.
-        num_samples: Samples per compared input. None: 200 per query with
-            `StochasticPrototypes`; as many as in training with
-            `HedgedInstances`.
+        num_samples: Samples per compared input, for objectives that sample.
+            None: 200 per query with `StochasticPrototypes`; as many as in
+            training with `HedgedInstances`.
         unit_range: The action of exported `layers.PixelRange` for images of
             floats in [0, 1]: `"warn"`, `"refuse"` or `"accept"`. A layer that
             refuses also refuses in the export.
@@ -230,6 +230,9 @@ def export_saved_model(
     files, facts = checked_files(files), check_facts(card)
     if preprocessing is not None:
         arguments.function("preprocessing", preprocessing, "raw inputs")
+    if num_samples is not None:
+        num_samples = arguments.positive_integer("num_samples", num_samples)
+    num_neighbors = arguments.positive_integer("num_neighbors", num_neighbors)
     if max_rows is not None:
         max_rows = arguments.positive_integer("max_rows", max_rows)
     if max_values is not None:

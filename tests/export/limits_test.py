@@ -39,6 +39,16 @@ def test_an_export_without_unchecked_signatures(tmp_path):
         export_saved_model(encoder, tmp_path, unchecked="no")
 
 
+@pytest.mark.parametrize("value", [0, -3, "a", 1.5])
+@pytest.mark.parametrize("name", ["num_samples", "num_neighbors", "max_rows"])
+def test_numbers_without_effect_are_checked(tmp_path, name, value):
+    """A plain encoder draws no samples, and there is no gallery."""
+    encoder = keras.Sequential([keras.Input((1,)), keras.layers.Dense(2)])
+    with pytest.raises(ValueError, match=f"`{name}` must be an integer"):
+        export_saved_model(encoder, tmp_path, **{name: value})
+    assert not any(tmp_path.iterdir())
+
+
 def convolution(size, filters):
     x = image = keras.Input((size, size, 3), name="image")
     x = keras.layers.Conv2D(filters, 3, padding="same", activation="relu")(x)

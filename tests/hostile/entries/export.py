@@ -150,6 +150,12 @@ ENTRIES = {
                 refused("text", "hostile"),
                 refused("a fraction", 1.5),
             ],
+            "num_neighbors": [
+                refused("0", 0),
+                refused("negative", -3),
+                refused("text", "hostile"),
+                refused("a fraction", 1.5),
+            ],
             "max_values": [
                 refused("0", 0),
                 refused("negative", -1),
