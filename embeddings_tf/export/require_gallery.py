@@ -2,6 +2,7 @@
 
 from embeddings_tf.scoring.fingerprint import fingerprint
 from embeddings_tf.scoring.gallery import Gallery
+from embeddings_tf.scoring.open_set import checked_typicality
 
 
 def require_gallery(gallery, model) -> None:
@@ -11,6 +12,7 @@ def require_gallery(gallery, model) -> None:
             "`gallery` must be a scoring.Gallery or None; received "
             f"{gallery!r}. Read a file with scoring.Gallery.load(path, model)."
         )
+    checked_typicality(gallery.typicality)
     gallery.examples_  # noqa: B018  refuses an empty gallery
     found, expected = fingerprint(gallery.model), fingerprint(model)
     if found != expected:

@@ -287,6 +287,16 @@ def sequence(name: str, value, length: int | None = None) -> list:
     return found
 
 
+def mapping(name: str, value) -> Mapping:
+    """Returns `value`; ValueError unless it is a mapping."""
+    if not isinstance(value, Mapping):
+        raise ValueError(
+            f"`{name}` must be a mapping, like a dictionary; received "
+            f"{value!r}."
+        )
+    return value
+
+
 def checked_shape(
     value,
     *,

@@ -80,7 +80,8 @@ class Gallery:
         threshold_: The smallest accepted score; None before `calibrate`.
         calibration_: Promised rate, method, numbers of calibration classes and
             examples, and their accepted share. None before `calibrate`.
-        typicality, source: As the arguments; may be set later.
+        typicality, source: As the arguments; may be set later. The next use
+            refuses a `typicality` of another kind.
 
     Raises:
         ValueError: If labels are neither strings nor integers, or change their
@@ -132,8 +133,7 @@ class Gallery:
             batch_size=batch_size,
         )
         self.sampling: dict[str, Any] = {
-            name: getattr(empty, name)
-            for name in ("num_samples", "seed", "batch_size")
+            name: getattr(empty, name) for name in gallery_file.SAMPLING
         }
         self._classifier, self._state = empty, GalleryState()
 
@@ -226,7 +226,8 @@ class Gallery:
             label = np.asarray(label).item()  # a scalar of an array or tensor
         if isinstance(label, bytes):
             label = label.decode()
-        if not isinstance(label, (str, numbers.Integral)):
+        is_label = isinstance(label, (str, numbers.Integral))
+        if not is_label or isinstance(label, bool):
             raise ValueError(
                 "`label` must be one label, a string or an integer; received "
                 f"{label!r}. Remove several classes one by one."

@@ -213,7 +213,10 @@ class Typicality:
         )
         threshold = arguments.finite_number("threshold", found["threshold"])
         try:
-            shape = tuple(int(size) for size in found["input_shape"])
+            shape = tuple(
+                arguments.positive_integer("input_shape", size)
+                for size in found["input_shape"]
+            )
             arrays = {n: np.asarray(found[n], np.float32) for n in _ARRAYS}
             report = dict(found["report"])
         except (TypeError, ValueError) as error:
@@ -228,6 +231,12 @@ class Typicality:
                 "`values` must have a mean, a scale and components of "
                 f"{width} numbers; received the shapes "
                 f"{[part.shape for part in arrays.values()]}."
+            )
+        is_finite = all(np.isfinite(part).all() for part in arrays.values())
+        if not is_finite or not (arrays["scale"] > 0).all():
+            raise ValueError(
+                "`values` must have finite numbers and a positive scale; "
+                "received others. Save the typicality again."
             )
         typicality._shape, typicality._arrays = shape, arrays
         typicality.threshold_, typicality.report_ = threshold, report

@@ -298,7 +298,7 @@ class Verifier:
             embedded=embedded,
             source=str(found["source"]),
         )
-        report = dict(found["report"])
+        report = dict(arguments.mapping("report", found["report"]))
         kind = report.get("calibration")
         if kind not in tuple(CALIBRATIONS):
             raise ValueError(

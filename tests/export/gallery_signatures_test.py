@@ -314,3 +314,11 @@ def test_a_threshold_just_above_0(tmp_path):
     for name in ("identify", "identify_unchecked"):
         found = loaded.signatures[name](tf.constant(x))
         assert not found["accepted"].numpy().any(), name
+
+
+def test_another_kind_of_check_is_refused(tmp_path):
+    model = plain()
+    gallery = Gallery(model).enroll(images(8), LABELS, NAMES)
+    gallery.typicality = "high"
+    with pytest.raises(ValueError, match="must be a scoring.Typicality"):
+        export_saved_model(model, tmp_path, gallery=gallery)

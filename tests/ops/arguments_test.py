@@ -11,6 +11,7 @@ from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import function
 from embeddings_tf.ops.arguments import keras_layer
+from embeddings_tf.ops.arguments import mapping
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
@@ -163,3 +164,11 @@ def test_function():
         ValueError, match="`score` must be a function of two arrays; received 3"
     ):
         function("score", 3, "two arrays")
+
+
+def test_mapping():
+    values = {"a": 1}
+    assert mapping("report", values) is values
+    for value in (None, 3, "a", [("a", 1)]):
+        with pytest.raises(ValueError, match="`report` must be a mapping"):
+            mapping("report", value)

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import os
 import pathlib
 import shutil
 
@@ -285,6 +286,10 @@ class TestEnrollment:
     def test_refusals(self, identity, gallery):
         with pytest.raises(ValueError, match="'nobody' is not enrolled"):
             gallery.remove("nobody")
+        numbered = Gallery(identity).enroll(X[:2], [0, 1])
+        for label in (True, np.True_, tf.constant(True)):
+            with pytest.raises(ValueError, match="an integer; received True"):
+                numbered.remove(label)
         for labels in (["class 00"], np.array(["class 00", "class 01"])):
             with pytest.raises(ValueError, match="must be one label.*one by o"):
                 gallery.remove(labels)
@@ -473,3 +478,60 @@ class TestFile:
             gallery.remove("class 00").save(path)
         assert path.read_bytes() == before
         assert [p.name for p in tmp_path.iterdir()] == ["all.npz"]
+
+    def test_a_pipe_is_refused(self, identity, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(OSError, match="a pipe or a device"):
+            Gallery.load(tmp_path / "pipe", identity)
+
+    @pytest.mark.parametrize(
+        ("settings", "arrays", "match"),
+        [
+            ({"threshold": np.nan}, {}, "`threshold` must be a finite number"),
+            ({"threshold": "abc"}, {}, "`threshold` must be a finite number"),
+            ({"threshold": None}, {}, "`threshold` must be a finite number"),
+            ({"calibration": None}, {}, "`threshold` must be null"),
+            ({"calibration": 3}, {}, "`calibration` must be a mapping"),
+            ({"calibration": {}}, {}, "`false_accept_rate` must be a finite"),
+            ({"false_accept_rate": "x"}, {}, "must be between 0 and 1"),
+            ({"sampling": None}, {}, "`sampling` must be a mapping"),
+            ({"sampling": {"a": 1}}, {}, "`sampling` must have num_samples"),
+            ({"typicality": 3}, {}, "`typicality` must be a mapping"),
+            ({"typicality": {}}, {}, "must be a typicality"),
+            ({"unknown": "class 00"}, {}, "answer for other classes"),
+            ({"unknown": -1}, {}, "`unknown` must be of the kind"),
+            ({}, {"embeddings": np.nan * X[ENROLLED]}, "is not finite"),
+            ({}, {"embeddings": X[ENROLLED, :1]}, "must be embeddings of"),
+            ({}, {"embeddings": np.array(3)}, "one row per input"),
+            ({}, {"calibration_embeddings": None}, "it lacks calibration_emb"),
+            (
+                {},
+                {"calibration_embeddings": np.nan * X[HELD_OUT]},
+                "not finite",
+            ),
+            ({}, {"calibration_labels": LABELS[:3]}, "one label per example"),
+            ({}, {"typicality_mean": None}, "it lacks typicality_mean"),
+            ({}, {"typicality_mean": [np.nan, 0.0]}, "finite numbers"),
+        ],
+    )
+    def test_changed_content_is_refused(
+        self, identity, gallery, tmp_path, settings, arrays, match
+    ):
+        path = tmp_path / "all.npz"
+        check = Typicality(refused=0.3).fit(X[HELD_OUT], LABELS[HELD_OUT])
+        gallery.typicality = check
+        gallery.save(path)
+        with np.load(path) as file:
+            found = {**file, **arrays}
+        changed = json.loads(str(found["settings"])) | settings
+        found["settings"] = np.array(json.dumps(changed))
+        np.savez(path, **{n: a for n, a in found.items() if a is not None})
+        with pytest.raises(ValueError, match=match) as raised:
+            Gallery.load(path, identity)
+        assert str(path) in str(raised.value)
+
+    def test_another_kind_of_check_is_not_saved(self, gallery, tmp_path):
+        gallery.typicality = "high"
+        with pytest.raises(ValueError, match="must be a scoring.Typicality"):
+            gallery.save(tmp_path / "all.npz")
+        assert not any(tmp_path.iterdir())

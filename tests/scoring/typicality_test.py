@@ -152,6 +152,10 @@ def test_dictionary(fitted):
         ({"mean": np.zeros(3)}, "must have a mean"),
         ({"components": np.zeros((2, 3))}, "must have a mean"),
         ({"threshold": "high"}, "threshold"),
+        ({"mean": np.nan * values["mean"]}, "finite numbers"),
+        ({"scale": 0 * values["scale"]}, "a positive scale"),
+        ({"components": np.inf * values["components"]}, "finite numbers"),
+        ({"input_shape": [-6, -5, 2]}, "input_shape"),
     ):
         with pytest.raises(ValueError, match=match):
             Typicality.from_dict({**values, **change})

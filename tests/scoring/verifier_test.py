@@ -214,6 +214,10 @@ def test_file(verifier, tmp_path):
     path.write_text(json.dumps(values))
     with pytest.raises(ValueError, match="isotonic; received None. Fit the v"):
         Verifier.load(path, points())
+    for report in (None, 3, [["calibration", "logistic"]]):
+        path.write_text(json.dumps({**values, "report": report}))
+        with pytest.raises(ValueError, match="`report` must be a mapping"):
+            Verifier.load(path, points())
     path.write_text(json.dumps({**values, "kind": "another"}))
     with pytest.raises(ValueError, match="'another'. Save the values again"):
         Verifier.load(path, points())
