@@ -84,6 +84,7 @@ TYPOS = [
     ("num_epochs=-1", "config.num_epochs must be at least 1"),
     ("patience=0", "config.patience must be at least 1"),
     ("seed=-1", "config.seed must be at least 0"),
+    ("images.size=-1", "config.images.size must be at least 1, or 0 to keep"),
     ("folds.fold=2", "config.folds.fold=2 needs config.folds.num_folds"),
     ("plateau.patience=3", "config.plateau.factor is 1"),
     ("plateau.factor=2", "config.plateau.factor must be between 0 and 1"),

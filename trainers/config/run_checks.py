@@ -182,6 +182,11 @@ def _check_numbers(run: Run) -> None:
                 f"{getattr(training, name)}{mend}"
             )
     _check_folds(run.data.folds)
+    if run.data.images.size < 0:
+        raise ValueError(
+            "config.images.size must be at least 1, or 0 to keep the size of "
+            f"the images; received {run.data.images.size}"
+        )
     division = run.data.division
     if division.by not in ("classes", "examples") or division.seed < 0:
         raise ValueError(
