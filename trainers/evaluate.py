@@ -95,9 +95,12 @@ def _check(path, own, data, before: dict) -> None:
     from trainers.data.classes import require_same_classes
     from trainers.data.data import Data
     from trainers.data.same_data import require_unseen_test
+    from trainers.training.best_file import best_file
+    from trainers.training.training_state import training_state
 
     require_same_classes(path, classes_of(own, Data(own)))
-    require_unseen_test(path, data, before)
+    # Results are missing until the training has ended.
+    require_unseen_test(path, data, before | training_state(best_file(path)))
     require_same_backbone(path, data.run.data)
 
 

@@ -895,6 +895,13 @@ def test_evaluate_refuses_rows_that_moved_into_the_test(tmp_path, capsys):
     np.savez(file, x=x.reshape(6, 10, 5)[:, ::-1].reshape(60, 5), labels=labels)
     error = refused(capsys, evaluate, "--workdir", run)
     assert "has other training examples than the run" in error
+    # As in a run that was killed, whose only record is its checkpoint.
+    (run / "results.json").unlink()
+    error = refused(capsys, evaluate, "--workdir", run)
+    assert "has other training examples than the run" in error
+    assert not (run / "results.json").exists()
+    np.savez(file, x=x, labels=labels)
+    assert call(evaluate, "--workdir", run) == 0
 
 
 def test_check_names_recordings_without_features(tmp_path, capsys):

@@ -11,7 +11,7 @@ from trainers.workdirs.other_data_error import OtherDataError
 
 TRAINING_FINGERPRINT = "data_fingerprint"
 VALIDATION_FINGERPRINT = "validation_fingerprint"
-# Fingerprints in results, and the names of their examples in messages.
+# Fingerprints of a run, and the names of their examples in messages.
 FINGERPRINTS = {
     TRAINING_FINGERPRINT: "training",
     VALIDATION_FINGERPRINT: "validation",
@@ -19,7 +19,7 @@ FINGERPRINTS = {
 
 
 def require_unseen_test(
-    workdir: pathlib.Path, data: Data, results: dict
+    workdir: pathlib.Path, data: Data, recorded: dict
 ) -> None:
     """Checks that the training data of a closed set has not changed.
 
@@ -31,12 +31,13 @@ def require_unseen_test(
     Args:
         workdir: Folder of the run.
         data: Its data.
-        results: Its results, with the fingerprint of the training.
+        recorded: The state in its checkpoint, or its results: both have the
+            fingerprint of the training.
 
     Raises:
         OtherDataError: If the training data has another fingerprint.
     """
-    expected = results.get(TRAINING_FINGERPRINT)
+    expected = recorded.get(TRAINING_FINGERPRINT)
     fields = data.run
     if expected is None or not is_own_data(fields.data.dataset):
         return
