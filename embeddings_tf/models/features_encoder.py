@@ -28,7 +28,8 @@ def features_encoder(
     Use it for rows of numbers. The first layer standardises each feature, so
     units and ranges of the columns do not matter, as long as a column has a
     standard deviation of at least 0.001 and no value beyond 1e15. Multiply or
-    divide other columns by a constant.
+    divide other columns by a constant. Subtract a constant from large values
+    that differ little, such as seconds since 1970: float32 rounds them.
 
     ```
     batch normalisation -> dense -> ReLU (for each of hidden_units) -> embedding

@@ -25,6 +25,7 @@ from trainers.data.classes import require_large_classes
 from trainers.data.classes import warn_of_unknown
 from trainers.data.copies import Copies
 from trainers.data.data import Data
+from trainers.data.feature_scale import require_no_overflow
 from trainers.data.feature_scale import require_scale
 from trainers.data.feature_scale import require_usable_scale
 from trainers.data.goal_front_end import goal_front_end
@@ -68,6 +69,8 @@ def check_data(run: Run, for_goal: bool = False) -> int:
     warnings = unread_warnings(run.data.dataset)
     for split in dict.fromkeys(used):
         x, labels = data.unprocessed(split)
+        if for_goal or run.encoder.name == "features_encoder":
+            require_no_overflow(run.data, x, f"the split {split!r}")
         if split == run.data.split:
             require_large_classes(run, data, x, labels)
             if for_goal:  # whose encoder of rows has a scale

@@ -25,6 +25,7 @@ from trainers.data.examples import LoadOptions
 from trainers.data.examples import load
 from trainers.data.examples import read_examples
 from trainers.data.examples import take
+from trainers.data.feature_scale import require_no_overflow
 from trainers.data.feature_scale import require_usable_scale
 from trainers.data.recordings import MANUAL_VARIABLE
 from trainers.data.recordings import augmented_copies
@@ -65,17 +66,24 @@ class Data:
         """Returns examples and labels `(x, labels)` of a split.
 
         Raises:
-            ValueError: If the split does not exist.
+            ValueError: If the split does not exist, or has features that are
+                too large.
             OSError: If the data set is missing.
         """
         if name not in self._splits:
             x, labels = self._read(name, self.run.data.front_end)
-            self._splits[name] = self._processed(x), labels
+            processed = self._processed(x, f"the split {name!r}")
+            self._splits[name] = processed, labels
         return self._splits[name]
 
     def prepared(self, x):
-        """Returns other examples, processed like the splits of the run."""
-        return self._processed(features(x, self.run.data.front_end))
+        """Returns other examples, processed like the splits of the run.
+
+        Raises:
+            ValueError: If features are too large.
+        """
+        x = features(x, self.run.data.front_end)
+        return self._processed(x, "the inputs")
 
     def unprocessed(self, name: str):
         """Returns original recordings or images of a split, and labels."""
@@ -341,7 +349,9 @@ class Data:
         if not is_own_data(name):  # the run's division is not for its splits
             options = LoadOptions(options.data_dir, options.manual_dir)
         if (name, split) not in self._others:
-            self._others[name, split] = load(name, split, options)
+            x, labels = load(name, split, options)
+            self._require_no_overflow(x, f"the split {split!r}", name)
+            self._others[name, split] = x, labels
         return self._others[name, split]
 
     @property
@@ -381,11 +391,23 @@ class Data:
             )
         return repeated(x, self.run.data.utterances.min_num_frames)
 
-    def _processed(self, x):
-        """Returns the model's inputs for examples after the front end."""
+    def _processed(self, x, what: str):
+        """Returns the model's inputs for examples after the front end.
+
+        `what` names the examples in errors.
+        """
         if self.run.data.backbone.network:
-            return backbone_features(x, self.run.data)
-        return self._long_enough(self._sized(x))
+            x = backbone_features(x, self.run.data)
+        else:
+            x = self._long_enough(self._sized(x))
+        self._require_no_overflow(x, what, self.run.data.dataset)
+        return x
+
+    def _require_no_overflow(self, x, what: str, dataset: str) -> None:
+        """Every row that a model embeds passes here."""
+        if self.run.encoder.name == "features_encoder":
+            fields = dataclasses.replace(self.run.data, dataset=dataset)
+            require_no_overflow(fields, x, what)
 
     def _sized(self, x):
         """Caches and resizes images that are read on demand, as configured."""

@@ -16,7 +16,8 @@ def require_usable_scale(run: Run, x) -> None:
     """Checks the scale of features that `features_encoder` standardises.
 
     It divides by at least `SMALLEST_DEVIATION`, so smaller features shrink. It
-    squares features in float32, so features above `LARGEST_FEATURE` overflow.
+    reads features as float32, so large features that differ little become
+    equal.
 
     Args:
         run: The typed run.
@@ -39,13 +40,11 @@ def require_scale(fields: DataFields, x, what: str = "examples") -> None:
 
     Raises:
         ValueError: If no feature reaches a tenth of `SMALLEST_DEVIATION`, or
-            one is above `LARGEST_FEATURE`.
+            all are equal in float32.
     """
-    if getattr(x, "ndim", 0) != 2 or not len(x):
+    if not _are_features(x):
         return
     network = fields.backbone.network
-    columns = [] if network else feature_columns(fields.dataset)
-    _require_no_overflow(fields, x, columns, what)
     deviation = np.std(x, axis=0, dtype="float64")
     largest = deviation.max(initial=0)
     if largest == 0:
@@ -65,23 +64,57 @@ def require_scale(fields: DataFields, x, what: str = "examples") -> None:
             f"their largest standard deviation is {largest:.2g}, and "
             f"features_encoder needs {SMALLEST_DEVIATION:g}. {mend}"
         )
-    if not network:
-        _warn_of_small(deviation, columns, what)
-
-
-def _require_no_overflow(fields: DataFields, x, columns: list[str], what: str):
-    """Raises ValueError for features whose squares overflow."""
-    # Of unsigned integers, the absolute value is the value.
-    sizes = np.maximum(np.max(x, axis=0), -np.min(x, axis=0).astype("float64"))
-    large = np.flatnonzero(sizes > LARGEST_FEATURE)
-    if len(large):
+    sizes = _sizes(x)
+    # Values of less than a step apart are equal in float32, or nearly.
+    steps = np.spacing(sizes.astype("float32"))
+    deviation[deviation < steps] = 0
+    if deviation.max(initial=0) == 0:
         raise ValueError(
-            f"{_named(large, columns)} of {fields.dataset} have values up to "
-            f"{sizes.max():.3g} in {what}, and features_encoder takes at most "
-            f"{LARGEST_FEATURE:g}. If these are marks of missing values, "
-            "replace them or remove the features; otherwise divide the "
-            "features by a constant"
+            f"the features of all {what} are equal in float32, which tells "
+            f"values up to {sizes.max():.3g} apart in steps of "
+            f"{steps.max():.3g}; subtract a constant from each feature"
         )
+    if not network:
+        _warn_of_small(deviation, feature_columns(fields.dataset), what)
+
+
+def require_no_overflow(fields: DataFields, x, what: str) -> None:
+    """Checks that no square of a feature overflows; other examples pass.
+
+    Args:
+        fields: The data of a run.
+        x: Examples.
+        what: Words for the examples, for the message.
+
+    Raises:
+        ValueError: If a feature is above `LARGEST_FEATURE`.
+    """
+    if not _are_features(x):
+        return
+    sizes = _sizes(x)
+    large = np.flatnonzero(sizes > LARGEST_FEATURE)
+    if not len(large):
+        return
+    row = int(np.argmax((np.abs(x[:, large]) > LARGEST_FEATURE).any(axis=1)))
+    network = fields.backbone.network
+    columns = [] if network else feature_columns(fields.dataset)
+    raise ValueError(
+        f"{_named(large, columns)} of {fields.dataset} have values up to "
+        f"{sizes.max():.3g} in {what}, first in row {row} (counted from 0), "
+        f"and features_encoder takes at most {LARGEST_FEATURE:g}. If these are "
+        "marks of missing values, replace them or remove the features; "
+        "otherwise divide the features by a constant"
+    )
+
+
+def _are_features(x) -> bool:
+    return getattr(x, "ndim", 0) == 2 and len(x) > 0
+
+
+def _sizes(x) -> np.ndarray:
+    """Returns the largest absolute value of each feature."""
+    # Of unsigned integers, the absolute value is the value.
+    return np.maximum(np.max(x, axis=0), -np.min(x, axis=0).astype("float64"))
 
 
 def _warn_of_small(deviation, columns: list[str], what: str) -> None:
@@ -90,10 +123,10 @@ def _warn_of_small(deviation, columns: list[str], what: str) -> None:
     if len(constant):
         warnings.warn(
             f"{_named(constant, columns)} are the same for all {what}, or "
-            "equal in float32. Another value later counts up to "
-            f"{1 / SMALLEST_DEVIATION:,.0f} times as much as it differs; "
-            "remove these features. If their values differ in the data, "
-            "subtract a constant from them.",
+            "differ by less than float32 tells apart. Another value later "
+            f"counts up to {1 / SMALLEST_DEVIATION:,.0f} times as much as it "
+            "differs; remove these features. If their values differ in the "
+            "data, subtract a constant from them.",
             stacklevel=2,
         )
     small = np.flatnonzero((deviation > 0) & (deviation < SMALLEST_DEVIATION))

@@ -169,6 +169,9 @@ def _read_unlabelled(run: Run, word: str, split: str) -> Inputs:
                 "column split; leave --split out"
             )
         found = found.take(np.flatnonzero(source.splits == split))
+    # Errors name this table, not the data of the training.
+    data = dataclasses.replace(run.data, dataset=word)
+    run = dataclasses.replace(run, data=data)
     return dataclasses.replace(found, x=Data(run).prepared(found.x))
 
 

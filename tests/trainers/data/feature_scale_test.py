@@ -11,7 +11,17 @@ from tests.datasets.image_folders import write_classes
 from tests.trainers.commands import QUICK
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
+from trainers import embed_data
+from trainers import enroll
+from trainers import evaluate
+from trainers import identify
+from trainers import nearest
 from trainers import train
+from trainers import verify
+from trainers.config.run import DataFields
+from trainers.config.run import Part
+from trainers.config.run import Run
+from trainers.data.feature_scale import require_usable_scale
 
 
 def words(tmp_path, scale):
@@ -84,6 +94,87 @@ def test_a_constant_feature_is_named(tmp_path):
     """Inference divides a later value by the smallest deviation."""
     with pytest.warns(UserWarning, match=r"Features 1 .* same .* 1,000 times"):
         assert call(train, *words(tmp_path, [1.0, 0.0, 1.0])) == 0
+
+
+def times(dtype, step):
+    """Seconds since 1970 of 300 rows, and noise."""
+    rng = np.random.default_rng(0)
+    seconds = 1_700_000_000 + step * rng.integers(0, 60, 300)
+    return np.stack([seconds, rng.integers(0, 60, 300)], axis=1).astype(dtype)
+
+
+FEATURES = Run(
+    data=DataFields(dataset="arrays:x.npz"), encoder=Part("features_encoder")
+)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint32", "float64", "float32"])
+def test_values_that_float32_does_not_tell_apart_are_named(dtype):
+    """It has steps of 2^(30 - 23) = 128 from 2^30 to 2^31."""
+    x = times(dtype, 1)
+    assert np.ptp(x[:, 0].astype("float32")) <= 128
+    with pytest.warns(UserWarning, match=r"Features 0 .* subtract a constant"):
+        require_usable_scale(FEATURES, x)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_features_that_are_all_equal_in_float32_are_refused(dtype):
+    x = times(dtype, 1)[:, [0, 0]]
+    with pytest.raises(ValueError, match="equal in float32, .* steps of 128"):
+        require_usable_scale(FEATURES, x)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+def test_large_values_that_float32_tells_apart_pass(dtype):
+    """A minute each, of which most are different multiples of 128."""
+    require_usable_scale(FEATURES, times(dtype, 60))
+
+
+def test_every_command_refuses_too_large_features(tmp_path, capsys):
+    """In rows that were not trained on, which no other check has seen."""
+    value = -1e16
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(12), 10)
+    x = labels[:, None] + rng.normal(size=(120, 3)) / 9
+    split = np.array(["train"] * 6 + ["validation"] * 3 + ["test"] * 3)[labels]
+    data, run = f"arrays:{tmp_path / 'x.npz'}", ["--workdir", tmp_path / "run"]
+
+    def write():
+        np.savez(tmp_path / "x.npz", x=x, labels=labels, split=split)
+
+    write()
+    start = [data, "--goal", "retrieve", *run, *QUICK]
+    assert call(train, *start, "--config.steps_per_epoch=2") == 0
+    gallery, output = tmp_path / "g.npz", tmp_path / "e.npz"
+    enrolled = ["--gallery", gallery, "--no-threshold", *run]
+    assert call(enroll, data, *enrolled, "--split", "validation") == 0
+    assert call(embed_data, *run, "--output", output) == 0
+    before = gallery.read_bytes(), output.read_bytes()
+    x[[100, 110], 1] = value
+    write()
+    words = {
+        evaluate: run,
+        embed_data: [*run, "--output", output],
+        enroll: [data, *enrolled, "--split", "test"],
+        identify: [data, "--gallery", gallery, "--split", "test"],
+        nearest: [data, "--gallery", output, "--split", "test"],
+    }
+    error = f"error: Features 1 (counted from 0) of {data} have values up to "
+    error += f"{abs(value):.3g} in the split 'test', first in row 10 (counted "
+    for command, some in words.items():
+        assert refused(capsys, command, *some).startswith(error), command
+    assert before == (gallery.read_bytes(), output.read_bytes())
+    some = [*run, "--data", data, "99", "100"]
+    error = error.replace("'test'", "'all'").replace("row 10", "row 100")
+    assert refused(capsys, verify, *some).startswith(error)
+    for more in ((), ("--goal", "retrieve")):
+        assert "in the split" in refused(capsys, train, data, "--check", *more)
+    # A table without labels has its own name and columns.
+    table = tmp_path / "new.csv"
+    table.write_text(f"height,width,weight\n1,2,3\n1,2,{value}\n")
+    error = refused(capsys, identify, table, "--gallery", gallery)
+    assert f"Features 'weight' of csv:{table} have values" in error
+    assert "in the inputs, first in row 1 (counted from 0)" in error
 
 
 def test_images_are_not_read_for_an_encoder_of_features(tmp_path, capsys):
