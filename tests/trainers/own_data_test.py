@@ -623,6 +623,46 @@ def test_check_warns_of_other_values_than_pixels(
     assert (text in capsys.readouterr().err) == is_warned
 
 
+@pytest.mark.parametrize(
+    ("dtype", "least", "largest", "is_warned"),
+    [
+        ("uint16", 0, 65535, True),
+        ("int16", -100, 155, True),
+        ("uint8", 0, 255, False),
+        ("float64", 0, 255, False),
+    ],
+)
+def test_other_values_than_pixels_are_warned_of_when_data_is_read(
+    dtype, least, largest, is_warned, tmp_path
+):
+    x = np.full((60, 6, 6, 3), least, dtype)
+    x[::2] = largest
+    np.savez(tmp_path / "x.npz", x=x, labels=LABELS)
+    fields = [w.partition(".")[2] for w in words(f"arrays:{tmp_path}/x.npz")]
+    data = Data(load_recipe(RECIPE, fields))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data.split("train")
+        data.split("test")
+    text = f"images have values from {least} to {largest}, expected pixels"
+    found = [str(one.message).startswith(text) for one in caught]
+    assert found == [True, True] * is_warned
+
+
+def test_check_with_a_goal_warns_once_of_other_values(tmp_path, capsys):
+    """The check warns, and the training that it tries."""
+    x = RNG.integers(0, 65536, (60, 8, 8, 3)).astype("uint16")
+    x[:, 0, 0], x[:, 1, 1] = 0, 65535
+    np.savez(tmp_path / "x.npz", x=x, labels=LABELS)
+    start = [f"arrays:{tmp_path / 'x.npz'}", "--goal", "retrieve", "--check"]
+    with pytest.warns(UserWarning) as caught:
+        assert call(train, *start) == 0
+    texts = {str(one.message) for one in caught}
+    (text,) = [text for text in texts if text.startswith("images have")]
+    assert "values from 0 to 65535, expected pixels of 0 to 255" in text
+    assert "images have" not in capsys.readouterr().err
+
+
 def test_check_warns_of_channels_first_and_of_unknown(tmp_path, capsys):
     names = np.array(["a", "b", "c", "d", "e", "unknown"]).repeat(8)
     x = RNG.uniform(0, 255, (48, 3, 6, 8)).astype("float32")

@@ -18,6 +18,8 @@ from trainers.config.evaluation_fields import RetrievalValidation
 from trainers.config.run import DataFields
 from trainers.config.run import Part
 from trainers.config.run import Run
+from trainers.data.beyond_pixels import beyond_pixels
+from trainers.data.beyond_pixels import warn_beyond_pixels
 from trainers.data.channels_first import warn_of_channels_first
 from trainers.data.classes import classes_of
 from trainers.data.classes import print_classes
@@ -77,7 +79,10 @@ def check_data(run: Run, for_goal: bool = False) -> int:
                 require_scale(run.data, x)
             else:
                 require_usable_scale(run, x)
-        warnings += _beyond_pixels(x)
+        if for_goal:
+            warnings += beyond_pixels(x)
+        else:  # as in the training, which is tried next
+            warn_beyond_pixels(x)
         if isinstance(x, np.ndarray):
             warn_of_channels_first(x.shape[1:])
         sizes = Sizes(x)
@@ -139,20 +144,6 @@ def _names(run: Run, data: Data, split: str, x) -> list[str]:
         return data.labelled("name").labels(split).tolist()
     kind = "row" if split == "all" else split
     return [f"{kind} {number}" for number in range(len(x))]
-
-
-def _beyond_pixels(x) -> list[str]:
-    """Returns a warning of arrays of images without pixels of 0 to 255."""
-    if getattr(x, "ndim", 0) != 4 or not np.size(x):
-        return []
-    least, largest = np.min(x), np.max(x)
-    if least >= 0 and largest <= 255:
-        return []
-    return [
-        f"images have values from {least:g} to {largest:g}, expected pixels of "
-        "0 to 255; scale them, because networks, pictures and exports take "
-        "such pixels"
-    ]
 
 
 def _small_classes(data: Data, split: str) -> list[str]:

@@ -20,6 +20,7 @@ from trainers.config.run import Part
 from trainers.config.run import Run
 from trainers.data import folds
 from trainers.data.backbone_features import backbone_features
+from trainers.data.beyond_pixels import warn_beyond_pixels
 from trainers.data.classes import require_large_classes
 from trainers.data.examples import LoadOptions
 from trainers.data.examples import load
@@ -65,6 +66,8 @@ class Data:
     def split(self, name: str):
         """Returns examples and labels `(x, labels)` of a split.
 
+        Warns of images without pixels of 0 to 255.
+
         Raises:
             ValueError: If the split does not exist, or has features that are
                 too large.
@@ -72,6 +75,7 @@ class Data:
         """
         if name not in self._splits:
             x, labels = self._read(name, self.run.data.front_end)
+            warn_beyond_pixels(x)
             processed = self._processed(x, f"the split {name!r}")
             self._splits[name] = processed, labels
         return self._splits[name]
