@@ -95,12 +95,13 @@ def _check(path, own, data, before: dict) -> None:
     from trainers.data.classes import require_same_classes
     from trainers.data.data import Data
     from trainers.data.same_data import require_unseen_test
-    from trainers.training.best_file import best_file
     from trainers.training.training_state import training_state
+    from trainers.workdirs import layout
 
     require_same_classes(path, classes_of(own, Data(own)))
     # Results are missing until the training has ended.
-    require_unseen_test(path, data, before | training_state(best_file(path)))
+    state = training_state(layout.best(path))
+    require_unseen_test(path, data, before | state)
     require_same_backbone(path, data.run.data)
 
 
