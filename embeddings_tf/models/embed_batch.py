@@ -7,6 +7,7 @@ import numpy as np
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.require_embeddings import require_embeddings
+from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.first_not_finite import first_not_finite
@@ -53,15 +54,32 @@ def embed_batch(name: str, model, x, rows: slice) -> np.ndarray:
 
     Raises:
         ValueError: If inputs do not have the model's shape or are complex, or
-            an input or an embedding is not finite, or if the model does not
-            return one matrix.
+            an input or an embedding is not finite, or an embedding is a
+            Gaussian with a negative variance, or if the model does not return
+            one matrix.
     """
     batch = checked_batch(name, model, x, rows)
     found = model.predict_on_batch(batch)
     require_embeddings(found)
     # Under a strategy, every replica embeds the whole batch.
-    embeddings = at_least_single(found[: len(batch)])
-    require_finite_output("The embedding of input", embeddings, rows.start)
+    return checked_embeddings(model, found[: len(batch)], rows.start)
+
+
+def checked_embeddings(model, found: np.ndarray, first: int) -> np.ndarray:
+    """Returns what a model made of checked inputs, as embeddings.
+
+    Args:
+        model: A Keras model of embeddings.
+        found: Its output, one matrix.
+        first: The number of the first input, for error messages.
+
+    Raises:
+        ValueError: If an embedding is not finite, or is a Gaussian with a
+            negative variance.
+    """
+    embeddings = at_least_single(found)
+    require_finite_output("The embedding of input", embeddings, first)
+    _require_variances("The embedding of input", model, embeddings, first)
     return embeddings
 
 
@@ -99,7 +117,7 @@ def embedded_rows(name: str, model, x, rows: slice) -> np.ndarray:
 
     Raises:
         ValueError: If they do not have the width of the model's output, or are
-            not finite real numbers.
+            not finite real numbers, or are Gaussians with negative variances.
     """
     batch = array(name, x[rows])
     width = _width(model)
@@ -116,6 +134,7 @@ def embedded_rows(name: str, model, x, rows: slice) -> np.ndarray:
             f"`{name}` must be numbers; received dtype {batch.dtype}."
         )
     require_finite("The embedding", batch, rows.start)
+    _require_variances("The embedding", model, batch, rows.start)
     return batch
 
 
@@ -170,4 +189,22 @@ def require_finite_output(what: str, rows: np.ndarray, first: int) -> None:
             f"{what} {first + row} is not finite, although the input is: "
             "weights of the model are NaN, or values became too large. Train "
             "the model with a lower learning rate, or scale the inputs."
+        )
+
+
+def _require_variances(what: str, model, rows: np.ndarray, first: int) -> None:
+    """Raises ValueError for the first Gaussian with a negative variance.
+
+    Its density is NaN, and the largest of several NaN is the first.
+    """
+    if not has_gaussian_output(model):
+        return
+    variance = gaussian.unpack(at_least_single(rows))[1].numpy()
+    for row in np.flatnonzero((variance < 0).any(axis=1))[:1]:
+        raise ValueError(
+            f"{what} {first + row} has the negative variance "
+            f"{variance[row].min():g}; the second half of a packed Gaussian "
+            "must be variances of at least 0. End the encoder with "
+            "embeddings_tf.layers.GaussianEmbedding(dim), or apply a softplus "
+            "to your own variances."
         )

@@ -73,9 +73,9 @@ class FewShotClassifier(keras.layers.Layer):
     Raises:
         ValueError: If supports and labels differ in length or are empty, or
             labels are complex, not finite or not valid. If inputs do not have
-            the model's shape, or an input or embedding is not finite. If
-            `fit` was not called. On saving, if labels are neither numbers nor
-            strings.
+            the model's shape, or an input or embedding is not finite, or a
+            Gaussian embedding has a negative variance. If `fit` was not called.
+            On saving, if labels are neither numbers nor strings.
 
     Reference:
         - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)

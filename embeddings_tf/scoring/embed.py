@@ -6,11 +6,10 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.datasets import Utterances
-from embeddings_tf.models.embed_batch import at_least_single
+from embeddings_tf.models.embed_batch import checked_embeddings
 from embeddings_tf.models.embed_batch import embed_batch
 from embeddings_tf.models.embed_batch import num_inputs
 from embeddings_tf.models.embed_batch import require_finite
-from embeddings_tf.models.embed_batch import require_finite_output
 from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.require_embeddings import require_embeddings
 from embeddings_tf.ops.arguments import function
@@ -31,7 +30,7 @@ def embed(
     inputs are used more than once: pass the result with `embedded=True`.
     Unlike `model.predict`, it takes `datasets.Images`, which are read batch by
     batch, and `datasets.Utterances`, each embedded at its full length. It
-    refuses inputs and embeddings with NaN.
+    refuses inputs and embeddings with NaN, and negative variances.
 
     Args:
         model: A Keras model of embeddings.
@@ -47,8 +46,8 @@ def embed(
 
     Raises:
         ValueError: If there are no inputs, they do not have the model's shape,
-            an input or an embedding is not finite, or the model does not
-            return one matrix.
+            an input or an embedding is not finite, a Gaussian embedding has a
+            negative variance, or the model does not return one matrix.
 
     Example:
 
@@ -99,6 +98,4 @@ def _utterances(model, utterances):
         require_finite("Input", utterance, number)
         found = forward(utterance)
         require_embeddings(found)
-        embedding = at_least_single(found.numpy())
-        require_finite_output("The embedding of input", embedding, number)
-        yield embedding
+        yield checked_embeddings(model, found.numpy(), number)

@@ -546,3 +546,34 @@ def test_the_nearest_class_wins_however_small_embeddings_are(dtype, scale):
     classifier = FewShotClassifier(encoder).fit(x, ["a", "b", "c"])
     assert classifier.predict(x).tolist() == ["a", "b", "c"]
     np.testing.assert_allclose(classifier.predict_proba(x).sum(1), 1, 1e-6)
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+@pytest.mark.parametrize(
+    "objective",
+    [StochasticPrototypes(1, initial_noise_variance=1.0), HedgedInstances(4)],
+    ids=lambda objective: objective.name,
+)
+def test_negative_variances_are_refused(objective, embedded):
+    """Their probabilities are NaN, and the largest NaN is the first class."""
+    encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    model = EmbeddingModel(encoder, objective, gaussian=True)
+    good = np.array([[0, 0.5], [5, 0]], "float32")
+    bad = np.array([[5, 0.5], [5, -0.25]], "float32")
+    message = "1 has the negative variance -0.25; .*GaussianEmbedding"
+    classifier = FewShotClassifier(model, embedded=embedded)
+    classifier.fit(good, ["a", "b"])
+    gallery = Gallery(model, embedded=embedded).enroll(good, ["a", "b"])
+    for use in (
+        lambda: classifier.fit(bad, ["a", "b"]),
+        lambda: classifier.predict(bad),
+        lambda: classifier.predict_proba(bad),
+        lambda: classifier.predict_log_evidence(bad),
+        lambda: gallery.enroll(bad, ["a", "b"]),
+        lambda: gallery.identify(bad),
+        lambda: gallery.calibrate(bad, ["c", "d"]),
+        lambda: embed(model, bad) if not embedded else gallery.predict(bad),
+    ):
+        with pytest.raises(ValueError, match=message):
+            use()
+    assert gallery.identify(good)["answer"].tolist() == ["a", "b"]

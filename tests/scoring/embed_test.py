@@ -121,3 +121,13 @@ def test_one_row_per_input_under_a_strategy(strategy):
     kernel, bias = encoder.get_weights()
     found = embed(encoder, X, batch_size=3)
     np.testing.assert_allclose(found, X @ kernel + bias, rtol=1e-5, atol=1e-6)
+
+
+def test_negative_variances_of_utterances_are_refused():
+    frames = np.array([[1.0, 2], [3, 4], [5, -6]], "float32")
+    encoder = keras.Sequential(
+        [keras.Input((None, 2)), keras.layers.GlobalAveragePooling1D()]
+    )
+    encoder.gaussian = True
+    with pytest.raises(ValueError, match="input 1 has the .* variance -6;"):
+        embed(encoder, Utterances(frames, [2, 1]))
