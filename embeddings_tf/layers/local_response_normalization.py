@@ -1,8 +1,12 @@
 """Local response normalisation across channels."""
 
+import math
+
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
+from embeddings_tf.ops.arguments import SMALLEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
@@ -29,9 +33,10 @@ class LocalResponseNormalization(keras.layers.Layer):
 
     Args:
         depth_radius: Channels on each side in the sum, at least 1.
-        bias: Positive; prevents 0 / 0 for a black image.
-        alpha: Weight of the sum, 0 or larger.
-        beta: Positive exponent.
+        bias: Prevents 0 / 0 for a black image, 1e-37 to 1e18. `bias**beta` is
+            at least 1e-37, too.
+        alpha: Weight of the sum, 0 to 1e18.
+        beta: Positive exponent, at most 1e18.
 
     Input shape: `(batch, height, width, channels)`.
     Output shape: The same.
@@ -62,9 +67,15 @@ class LocalResponseNormalization(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.depth_radius = positive_integer("depth_radius", depth_radius)
-        self.bias = positive_number("bias", bias)
-        self.alpha = number_at_least("alpha", alpha, 0)
-        self.beta = positive_number("beta", beta)
+        self.bias = positive_number("bias", bias, LARGEST_NUMBER)
+        self.alpha = number_at_least("alpha", alpha, 0, LARGEST_NUMBER)
+        self.beta = positive_number("beta", beta, LARGEST_NUMBER)
+        if self.beta * math.log(self.bias) < math.log(SMALLEST_NUMBER):
+            raise ValueError(
+                f"`bias**beta` must be at least {SMALLEST_NUMBER:g}, because a "
+                "black image is divided by it; received "
+                f"bias={self.bias} and beta={self.beta}. Use a larger bias."
+            )
         self.input_spec = keras.layers.InputSpec(ndim=4)
 
     def call(self, inputs):

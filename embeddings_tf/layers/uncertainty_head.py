@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
@@ -58,7 +59,7 @@ class UncertaintyHead(keras.layers.Layer):
         hidden_units: Units of each hidden layer.
         dropout: Dropout after each hidden layer, in training.
         novelty_weight: Uncertainty that each further standard deviation of
-            `n` adds, in nats. 0: no penalty.
+            `n` adds, in nats, 0 to 1e18. 0: no penalty.
         num_samples: Samples of each query for the target, with objectives that
             sample.
         seed: Seed of these samples; None: from Keras's global seed.
@@ -109,7 +110,7 @@ class UncertaintyHead(keras.layers.Layer):
         )
         self.dropout = share("dropout", dropout)
         self.novelty_weight = number_at_least(
-            "novelty_weight", novelty_weight, 0
+            "novelty_weight", novelty_weight, 0, LARGEST_NUMBER
         )
         self.num_samples = positive_integer("num_samples", num_samples)
         self.seed = optional_seed("seed", seed)

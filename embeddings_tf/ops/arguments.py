@@ -16,6 +16,8 @@ import tensorflow as tf
 LARGEST = 2**31 - 1
 # Squares of this number, and sums of a few of them, fit in float32.
 LARGEST_NUMBER = 1e18
+# The inverse of this number fits in float32, which rounds below 1e-38 to 0.
+SMALLEST_NUMBER = 1e-37
 
 
 def positive_integer(name: str, value) -> int:
@@ -55,10 +57,18 @@ def number_at_least(
 
 
 def positive_number(name: str, value, maximum: float | None = None) -> float:
-    """Returns a float; ValueError unless it is positive and in the range."""
+    """Returns a float; ValueError unless it is positive and in the range.
+
+    The smallest number is `SMALLEST_NUMBER`.
+    """
     if not _is_number(value) or not 0 < value < math.inf:
         raise ValueError(
             f"`{name}` must be positive and finite; received {_shown(value)}."
+        )
+    if value < SMALLEST_NUMBER:
+        raise ValueError(
+            f"`{name}` must be at least {SMALLEST_NUMBER:g}, because float32 "
+            f"rounds smaller numbers to 0; received {_shown(value)}."
         )
     return _at_most(name, value, maximum)
 

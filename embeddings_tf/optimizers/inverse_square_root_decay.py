@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -24,8 +25,8 @@ class InverseSquareRootDecay(keras.optimizers.schedules.LearningRateSchedule):
     `scale / sqrt(warmup_steps)`: 0.034 for a scale of 1.5 and 2,000 steps.
 
     Args:
-        scale: The base learning rate of the published tables. With a warm-up
-            it is larger than any rate in training.
+        scale: The base learning rate of the published tables, 0 to 1e18.
+            With a warm-up it is larger than any rate in training.
         warmup_steps: Steps for which the rate rises, at least 1 (no warm-up).
 
     Call arguments:
@@ -52,7 +53,7 @@ class InverseSquareRootDecay(keras.optimizers.schedules.LearningRateSchedule):
 
     def __init__(self, scale: float, warmup_steps: int):
         super().__init__()
-        self.scale = number_at_least("scale", scale, 0)
+        self.scale = number_at_least("scale", scale, 0, LARGEST_NUMBER)
         self.warmup_steps = positive_integer("warmup_steps", warmup_steps)
 
     def __call__(self, step):

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import truth
 
@@ -34,12 +35,12 @@ class SGDWithL2(keras.optimizers.SGD):
 
     Args:
         learning_rate, momentum, nesterov: As in `keras.optimizers.SGD`.
-        l2: Weight of the decay, at least 0.
+        l2: Weight of the decay, 0 to 1e18.
         kwargs: As in `keras.optimizers.SGD`; `global_clipnorm` clips by the
             norm of all gradients together.
 
     Raises:
-        ValueError: If `l2` is negative or not finite, or given together with
+        ValueError: If `l2` is not in its range, or given together with
             `weight_decay`, or `nesterov` is neither True nor False.
 
     Reference:
@@ -74,7 +75,7 @@ class SGDWithL2(keras.optimizers.SGD):
             )
         nesterov = truth("nesterov", nesterov)
         super().__init__(learning_rate, momentum, nesterov, name=name, **kwargs)
-        self.l2 = number_at_least("l2", l2, 0)
+        self.l2 = number_at_least("l2", l2, 0, LARGEST_NUMBER)
 
     def update_step(self, gradient, variable, learning_rate):
         if self.l2:

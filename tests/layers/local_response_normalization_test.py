@@ -56,11 +56,29 @@ def test_mixed_precision(policy):
         ("alpha", -1.0),
         ("alpha", np.inf),
         ("beta", 0.0),
+        ("bias", 1e-50),
+        ("bias", 1e39),
+        ("alpha", 1e39),
+        ("beta", 1e39),
     ],
 )
 def test_out_of_range(argument, value):
     with pytest.raises(ValueError, match=f"`{argument}` must be .*received"):
         LocalResponseNormalization(**{argument: value})
+
+
+@pytest.mark.parametrize(("bias", "beta"), [(1e-30, 2.0), (0.5, 1e3)])
+def test_a_divisor_of_black_images_that_is_rounded_to_0(bias, beta):
+    message = r"`bias\*\*beta` must be at least 1e-37.* received bias="
+    with pytest.raises(ValueError, match=message):
+        LocalResponseNormalization(bias=bias, beta=beta)
+
+
+@pytest.mark.parametrize(("bias", "beta"), [(1e-18, 2.0), (1e-37, 1.0)])
+def test_black_images_stay_black(bias, beta):
+    x = np.zeros((1, 2, 2, 3), "float32")
+    layer = LocalResponseNormalization(bias=bias, beta=beta)
+    np.testing.assert_array_equal(layer(x), x)
 
 
 def test_rank():

@@ -120,6 +120,7 @@ def test_config_round_trip():
         ({"hidden_units": (0,)}, "`hidden_units` must be an integer"),
         ({"novelty_weight": -0.1}, "`novelty_weight` must be a finite number"),
         ({"novelty_weight": np.nan}, "`novelty_weight` must be a finite numb"),
+        ({"novelty_weight": 1e39}, r"`novelty_weight` must be at most 1e\+18"),
         ({"num_samples": 0}, "`num_samples` must be an integer"),
         ({"seed": -1}, "`seed` must be an integer"),
     ],

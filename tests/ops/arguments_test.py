@@ -122,6 +122,12 @@ def test_ranges():
             check("x", 2e18, *minimum, LARGEST_NUMBER)
 
 
+def test_positive_numbers_that_float32_rounds_to_0():
+    assert positive_number("scale", 1e-37) == 1e-37
+    with pytest.raises(ValueError, match="at least 1e-37, .*received 1e-45"):
+        positive_number("scale", 1e-45)
+
+
 def test_number_of_rows():
     assert [num_rows("x", x) for x in ([1, 2], np.zeros((3, 1)), ())] == [
         2,

@@ -34,7 +34,12 @@ def test_an_optimizer_follows_it_and_keeps_it_in_its_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((-1, 5), "scale"), ((1, 0), "warmup_steps"), ((1, 2.5), "warmup_steps")],
+    [
+        ((-1, 5), "scale"),
+        ((1e39, 1), r"scale.* at most 1e\+18"),
+        ((1, 0), "warmup_steps"),
+        ((1, 2.5), "warmup_steps"),
+    ],
 )
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):

@@ -74,6 +74,7 @@ def test_saved_and_loaded():
     [
         ({"l2": -1e-3}, "`l2`"),
         ({"l2": float("nan")}, "`l2`"),
+        ({"l2": 1e39}, r"`l2` must be at most 1e\+18; received 1e\+39"),
         ({"l2": 0.1, "weight_decay": 0.1}, "Pass only one of them"),
     ],
 )
