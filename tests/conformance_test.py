@@ -1560,8 +1560,10 @@ BROKEN = [
         "rows",
     ),
     (
-        dataclasses.replace(
-            LAYERS[0], make=partial(layers.GaussianEmbedding, 3, dtype=None)
+        broken_layer(
+            lambda self, x, output: tf.cast(
+                output, keras.config.dtype_policy().compute_dtype
+            )
         ),
         "mixed_precision",
     ),

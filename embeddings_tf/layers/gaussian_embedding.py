@@ -6,11 +6,13 @@ import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import positive_weight
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.arguments import require_floating
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.tensors import real_floats
+from embeddings_tf.ops.tensors import single_precision
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -37,25 +39,26 @@ class GaussianEmbedding(keras.layers.Layer):
 
     Args:
         dim: Number of dimensions of the embedding, at least 1.
-        minimum_variance: Floor under the variance. Trained variances of
-            clean inputs approach zero; the floor keeps their logarithm and
-            inverse finite.
+        minimum_variance: Floor under the variance, 1e-37 to 1e18. Trained
+            variances of clean inputs approach zero; the floor keeps their
+            logarithm and inverse finite.
         initial_variance: Variance the layer starts from on a zero input
-            (sets the bias). None: zero bias, 0.69. The naive sampler of
-            `StochasticPrototypes` with few samples does not leave chance
-            level from 0.69; 0.05 works.
+            (sets the bias), at most 1e18. None: zero bias, 0.69. The naive
+            sampler of `StochasticPrototypes` with few samples does not leave
+            chance level from 0.69; 0.05 works.
         kernel_initializer: As in `keras.layers.Dense`.
         projection: Whether the layer has weights `W` and `b`. False: the input
             is `m` and `r`, to which a constant is added if `initial_variance`
             is given.
 
     Input shape: `(batch, features)`; `(batch, 2 * dim)` without projection.
-    Output shape: `(batch, 2 * dim)`, float32 also under mixed precision.
+    Output shape: `(batch, 2 * dim)`, float32 also under mixed precision and
+    with a half-precision `dtype`, which would round small variances to 0.
 
     Raises:
         ValueError: If `dim` is not a positive integer, or a variance is not
-            positive, or `initial_variance <= minimum_variance`, or the inputs
-            are complex, or they are not `2 * dim` without projection.
+            in its range, or `initial_variance <= minimum_variance`, or the
+            inputs are complex, or they are not `2 * dim` without projection.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
@@ -85,10 +88,12 @@ class GaussianEmbedding(keras.layers.Layer):
     ):
         super().__init__(dtype=dtype, **kwargs)
         require_floating(self.compute_dtype)
-        minimum_variance = positive_number("minimum_variance", minimum_variance)
+        minimum_variance = positive_number(
+            "minimum_variance", minimum_variance, LARGEST_NUMBER
+        )
         if initial_variance is not None:
             initial_variance = positive_number(
-                "initial_variance", initial_variance
+                "initial_variance", initial_variance, LARGEST_NUMBER
             )
             if initial_variance <= minimum_variance:
                 raise ValueError(
@@ -133,7 +138,8 @@ class GaussianEmbedding(keras.layers.Layer):
         inputs = real_floats("Inputs", inputs, self.compute_dtype)
         if self.projection:
             inputs = tf.matmul(inputs, self.kernel) + self.bias
-        elif self.initial_variance is not None:
+        inputs = single_precision(inputs)
+        if not self.projection and self.initial_variance is not None:
             inputs += self._initial_bias((2 * self.dim,), inputs.dtype)
         mean, raw = tf.split(inputs, 2, axis=-1)
         return gaussian.mark(
@@ -142,6 +148,11 @@ class GaussianEmbedding(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], 2 * self.dim)
+
+    def compute_output_spec(self, inputs):
+        shape = self.compute_output_shape(inputs.shape)
+        is_double = self.compute_dtype == "float64"
+        return keras.KerasTensor(shape, "float64" if is_double else "float32")
 
     def get_config(self):
         return {

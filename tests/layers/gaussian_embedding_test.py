@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.layers import as_distribution
 
 
 def features(rows=5, width=4):
@@ -77,6 +78,34 @@ def test_float32_under_mixed_precision():
     assert model.predict_on_batch(features()).dtype == "float32"
 
 
+@pytest.mark.parametrize("projection", [False, True])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "mixed_float16", "bfloat16", "mixed_bfloat16"]
+)
+def test_the_floor_in_half_precision(dtype, projection):
+    """float16 rounds 1e-8 to 0."""
+    layer = GaussianEmbedding(
+        2, dtype=dtype, projection=projection, kernel_initializer="identity"
+    )
+    symbolic = layer(keras.KerasTensor((None, 4)))
+    packed = layer(np.array([[1, 2, -100, 0]], "float32"))
+    assert symbolic.dtype == packed.dtype == "float32"
+    np.testing.assert_allclose(packed, [[1, 2, 1e-8, np.log(2)]], rtol=1e-6)
+    found = as_distribution(packed).log_prob([[1.0, 2.0]])
+    variance = 1e-8 * np.log(2)
+    np.testing.assert_allclose(
+        found, [-np.log(2 * np.pi) - np.log(variance) / 2], rtol=1e-5
+    )
+
+
+def test_float64_stays_float64():
+    layer = GaussianEmbedding(2, dtype="float64", projection=False)
+    symbolic = layer(keras.KerasTensor((None, 4), "float64"))
+    packed = layer(np.array([[0, 0, -100, 0]]))
+    assert symbolic.dtype == packed.dtype == "float64"
+    np.testing.assert_allclose(packed, [[0, 0, 1e-8, np.log(2) + 1e-8]])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -85,6 +114,18 @@ def test_float32_under_mixed_precision():
         (
             {"minimum_variance": 0.0},
             "`minimum_variance` must be positive and finite; received 0.0",
+        ),
+        (
+            {"minimum_variance": 1e-50},
+            "`minimum_variance` must be at least 1e-37, .*received 1e-50",
+        ),
+        (
+            {"minimum_variance": 1e39},
+            r"`minimum_variance` must be at most 1e\+18; received 1e\+39",
+        ),
+        (
+            {"initial_variance": 1e39},
+            r"`initial_variance` must be at most 1e\+18; received 1e\+39",
         ),
         ({"minimum_variance": np.nan}, "`minimum_variance`.*received nan"),
         ({"minimum_variance": np.inf}, "`minimum_variance`.*received inf"),
