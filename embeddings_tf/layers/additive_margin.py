@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
@@ -31,10 +32,11 @@ class AdditiveMargin(keras.layers.Layer):
 
     Args:
         num_classes: Number of classes, at least 1.
-        scale: Positive factor of all cosines.
-        margin: Subtracted from the cosine of the true class, at least 0. The
+        scale: Positive factor of all cosines, at most 1e18.
+        margin: Subtracted from the cosine of the true class, 0 to 1e18. The
             authors of the learned distance use 0.35, and 0.4 for retrieval.
-        kernel_initializer: As in `keras.layers.Dense`; only directions count.
+        kernel_initializer: As in `keras.layers.Dense`; only directions count,
+            of weights of any scale from 1e-18 to 1e18.
 
     Call arguments:
         inputs: Embeddings `(batch, dim)`; their lengths do not matter.
@@ -72,8 +74,8 @@ class AdditiveMargin(keras.layers.Layer):
         super().__init__(dtype=dtype, **kwargs)
         require_floating(self.compute_dtype)
         self.num_classes = positive_integer("num_classes", num_classes)
-        self.scale = positive_number("scale", scale)
-        self.margin = number_at_least("margin", margin, 0)
+        self.scale = positive_number("scale", scale, LARGEST_NUMBER)
+        self.margin = number_at_least("margin", margin, 0, LARGEST_NUMBER)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.input_spec = keras.layers.InputSpec(ndim=2)
 
@@ -85,13 +87,13 @@ class AdditiveMargin(keras.layers.Layer):
         )
 
     def call(self, inputs, labels=None):
-        kernel = tf.math.l2_normalize(
-            tf.convert_to_tensor(self.kernel), axis=0, epsilon=1e-30
-        )
+        of_classes = tf.transpose(tf.convert_to_tensor(self.kernel))
         inputs = real_floats("Embeddings", inputs, self.compute_dtype)
         if labels is not None:
             labels, inputs = labelled_batch(labels, inputs)
-        cosine = tf.matmul(unit_rows(inputs), kernel)
+        cosine = tf.matmul(
+            unit_rows(inputs), unit_rows(of_classes), transpose_b=True
+        )
         if labels is not None:
             is_label = tf.one_hot(labels, self.num_classes, dtype=cosine.dtype)
             cosine -= self.margin * is_label

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -49,6 +50,18 @@ def test_lengths_do_not_count():
         )
 
 
+@pytest.mark.parametrize("weight", [1e-17, 1e-3, 1.0, 1e20])
+def test_lengths_of_weights_do_not_count(weight):
+    """Three equal weights: the cosine to each axis is 1 / sqrt(3)."""
+    initializer = keras.initializers.Constant(weight)
+    layer = AdditiveMargin(2, kernel_initializer=initializer)
+    with tf.GradientTape() as tape:
+        logits = layer(np.eye(3, dtype="float32"))
+    expected = np.full((3, 2), 30 / np.sqrt(3))
+    np.testing.assert_allclose(logits, expected, rtol=1e-5)
+    assert np.isfinite(tape.gradient(logits, layer.kernel)).all()
+
+
 def test_zeros_have_no_angle():
     logits = AdditiveMargin(3)(np.zeros((2, 4), "float32"), np.array([1, 2]))
     expected = [[0, -10.5, 0], [0, 0, -10.5]]
@@ -75,6 +88,8 @@ def test_labels_as_keras_hands_them_over(dtype):
         ({"scale": 0.0}, "`scale` must be positive and finite; received 0.0"),
         ({"scale": np.inf}, "`scale` must be positive"),
         ({"margin": -0.1}, "`margin` must be a finite number of at least 0"),
+        ({"scale": 1e39}, r"`scale` must be at most 1e\+18; received 1e\+39"),
+        ({"margin": 1e39}, r"`margin` must be at most 1e\+18; received 1e\+39"),
         ({"margin": np.nan}, "`margin` must be a finite.*received nan"),
     ],
 )
