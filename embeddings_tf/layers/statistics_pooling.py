@@ -24,7 +24,8 @@ class StatisticsPooling(keras.layers.Layer):
 
     The gradient of the standard deviation is at most `1 / sqrt(n)`. In a
     constant channel, value and gradient are 0 up to rounding. A sequence
-    without frames has mean, standard deviation and gradient 0.
+    without frames has mean, standard deviation and gradient 0. All are finite
+    for frames up to 1e38.
 
     Args:
         dtype: Dtype of the computation and of the output. Half precision is
@@ -94,7 +95,11 @@ class StatisticsPooling(keras.layers.Layer):
         count = tf.maximum(count, 1)
         # Multiplying by 0 would keep NaN.
         frames = tf.where(kept, inputs, 0)
-        mean = tf.reduce_sum(frames, axis=1) / count
+        total = tf.reduce_sum(frames, axis=1)
+        # Shares do not overflow, but are rounded one by one.
+        of_shares = tf.reduce_sum(frames / count[:, tf.newaxis], axis=1)
+        is_finite = tf.abs(total) <= total.dtype.max
+        mean = tf.where(is_finite, total / count, of_shares)
         deviation = tf.where(kept, frames - mean[:, tf.newaxis], 0)
         # After division by the largest deviation, no square overflows, and
         # the square root stays away from 0, where its gradient is infinite.

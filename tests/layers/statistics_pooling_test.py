@@ -106,6 +106,30 @@ def test_gradient_of_the_deviation(scale):
     assert np.abs(gradient).max() <= 1 / np.sqrt(6)
 
 
+@pytest.mark.parametrize("scale", [1e30, 1e37, 1e38])
+def test_sums_that_overflow(scale):
+    x = sequences((2, 100, 3)) / 20
+    x = (scale * x / np.abs(x).max()).astype("float32")
+    x[0, :, 2] = scale
+    inputs = tf.constant(x)
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        pooled = StatisticsPooling()(inputs)
+    exact = x.astype("float64")
+    np.testing.assert_allclose(
+        pooled, expected(exact), rtol=1e-5, atol=1e-6 * scale
+    )
+    assert np.isfinite(tape.gradient(pooled, inputs)).all()
+
+
+def test_usual_means_are_the_sum_divided_by_the_number():
+    """Shares would be rounded one by one: three thirds of 7 frames."""
+    x = np.tile(np.float32([[[1.0], [0.3], [2.7]]]), (1, 7, 1))
+    total = tf.reduce_sum(tf.constant(x), axis=1)
+    found = StatisticsPooling()(x)
+    np.testing.assert_array_equal(found[:, :1], total / 21)
+
+
 def test_shape_of_the_mask():
     with pytest.raises(ValueError, match=r"`mask`.*\(4, 7\).*\(4, 3\)"):
         StatisticsPooling()(sequences(), mask=np.ones((4, 3), bool))
