@@ -241,7 +241,10 @@ class StochasticPrototypes(EpisodicObjective):
         queries, prototypes = self._two_sets(packed_queries, packed_prototypes)
         if seed is None:
             seed = self._next_seed()
-        tensors = *gaussian.unpack(queries), *self._class_likelihood(prototypes)
+        tensors = (
+            *gaussian.unpack_valid(queries),
+            *self._class_likelihood(prototypes),
+        )
         sampling = num_samples, seed, sampler
         return prototype_samplers.shared_log_prob(*tensors, *sampling)
 
@@ -252,7 +255,7 @@ class StochasticPrototypes(EpisodicObjective):
         """
         queries, prototypes = self._two_sets(queries, prototypes)
         return prototype_samplers.log_evidence(
-            *gaussian.unpack(queries), *self._class_likelihood(prototypes)
+            *gaussian.unpack_valid(queries), *self._class_likelihood(prototypes)
         )
 
     def score_pairs(self, first, second) -> tf.Tensor:
@@ -267,8 +270,8 @@ class StochasticPrototypes(EpisodicObjective):
         mean, variance, other_mean, other_variance, noise = (
             tf.cast(tensor, tf.float64)
             for tensor in (
-                *gaussian.unpack(first),
-                *gaussian.unpack(second),
+                *gaussian.unpack_valid(first),
+                *gaussian.unpack_valid(second),
                 self.noise_variance,
             )
         )
@@ -301,7 +304,7 @@ class StochasticPrototypes(EpisodicObjective):
         )
 
     def _class_likelihood(self, prototypes) -> tuple[tf.Tensor, tf.Tensor]:
-        mean, variance = gaussian.unpack(prototypes)
+        mean, variance = gaussian.unpack_valid(prototypes)
         return mean, variance + tf.cast(self.noise_variance, variance.dtype)
 
     def get_config(self):

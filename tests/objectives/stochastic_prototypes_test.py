@@ -800,6 +800,28 @@ def test_a_negative_variance_makes_the_loss_nan(sampler, row, variance):
     assert np.isnan(objective(labels, packed)).all()
 
 
+@pytest.mark.parametrize("bad", ["first", "second"])
+def test_a_negative_variance_makes_scores_nan(bad):
+    """Also if the other variances make the sum positive."""
+    objective = StochasticPrototypes(1, initial_noise_variance=1.0)
+    first = np.array([[0, 0.25], [1, 0.25]], "float32")
+    second = np.array([[0, 0.25], [3, 0.25]], "float32")
+    density = stats.norm.logpdf([0, -2], scale=np.sqrt(2.5))
+    found = objective.score_pairs(first, second)
+    np.testing.assert_allclose(found, density, rtol=1e-5)
+    {"first": first, "second": second}[bad][1, 1] = -0.5
+    found = objective.score_pairs(first, second)
+    np.testing.assert_array_equal(np.isnan(found), [False, True])
+    # A class is a part of every probability, a query only of its own.
+    rows = [bad == "second", True]
+    evidence = objective.log_evidence(first, second)
+    np.testing.assert_array_equal(np.isnan(evidence), rows)
+    for sampler in SAMPLERS:
+        log_prob = objective.log_prob(first, second, seed=0, sampler=sampler)
+        np.testing.assert_array_equal(np.isnan(log_prob).all(axis=1), rows)
+        np.testing.assert_array_equal(np.isnan(log_prob).any(axis=1), rows)
+
+
 @pytest.mark.parametrize("sampler", ["naive", "intersection"])
 @pytest.mark.parametrize("variance", [0, 1e-8, 1])
 def test_the_range_of_finite_values_and_gradients(sampler, variance):
