@@ -7,9 +7,11 @@ import tensorflow as tf
 from embeddings_tf.export import checks
 from embeddings_tf.export import memory
 from embeddings_tf.layers.pixel_range import exported_checks
+from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.has_uncertainty import has_uncertainty
 from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.require_embeddings import require_embeddings
+from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.tensors import real_numbers
 
 # Numbers that a block of rows may need at once: 256 MiB in float32.
@@ -38,8 +40,11 @@ class Embedder:
         )
 
     def checked(self, inputs, name: str) -> tuple[tf.Tensor, ...]:
-        """Embedding and, if the model has it, uncertainty; all finite."""
-        return tuple(
+        """Embedding and, if the model has it, uncertainty; all finite.
+
+        No variance is negative.
+        """
+        embedding, *more = (
             tf.debugging.assert_all_finite(
                 found,
                 f"The embedding of `{name}` is not finite. Its values may be "
@@ -48,6 +53,17 @@ class Embedder:
             )
             for found in self._traced(tf.constant(name), *inputs)
         )
+        if has_gaussian_output(self.model):
+            least = tf.reduce_min(gaussian.unpack(embedding)[1])
+            is_good = checks.require(
+                least >= 0,
+                f"The embedding of `{name}` has a negative variance. End the "
+                "encoder with GaussianEmbedding(dim). Received:",
+                least,
+            )
+            with tf.control_dependencies([is_good]):
+                embedding = tf.identity(embedding)
+        return embedding, *more
 
     def unchecked(self, inputs) -> tuple[tf.Tensor, ...]:
         """The same, in operations that converters know."""
