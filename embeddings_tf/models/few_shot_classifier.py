@@ -66,9 +66,9 @@ class FewShotClassifier(keras.layers.Layer):
     Attributes:
         classes_: The labels seen by `fit`, sorted, `(classes,)`.
         prototypes_: `(classes, width)` packed Gaussians, or `(classes,
-            dim)` means; with `HedgedInstances`, `SoftContrastive` and
-            `LearnedDistance` a tuple: the supports, their classes as indices
-            in `classes_`, and the number of classes.
+            dim)` means in float64; with `HedgedInstances`, `SoftContrastive`
+            and `LearnedDistance` a tuple: the supports, their classes as
+            indices in `classes_`, and the number of classes.
 
     Raises:
         ValueError: If supports and labels differ in length or are empty, or

@@ -48,13 +48,11 @@ class NearestClassMean:
         return embeddings
 
     def represent(self, embeddings, class_ids, num_classes) -> tf.Tensor:
-        """Class means `(num_classes, dim)`."""
+        """Class means `(num_classes, dim)`, float64."""
         class_ids = prototypes.require_support(class_ids, num_classes)
-        points, dtype = self._compared(embeddings)
+        points, _ = self._compared(embeddings)
         means = prototypes.class_means(points, class_ids, num_classes)
-        if self.cosine:
-            means = distances.unit_rows(means)
-        return tf.cast(means, dtype)
+        return distances.unit_rows(means) if self.cosine else means
 
     def log_prob(self, embeddings, means) -> tf.Tensor:
         """Log-probability of every class for every query, at least float32."""

@@ -577,3 +577,21 @@ def test_negative_variances_are_refused(objective, embedded):
         with pytest.raises(ValueError, match=message):
             use()
     assert gallery.identify(good)["answer"].tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("use", ["fitted", "saved and loaded"])
+def test_class_means_between_two_float32_numbers(use, tmp_path):
+    """Above 2^24, float32 has the even numbers only."""
+    far = 2.0**24
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Identity()])
+    first = far + np.array([2, 4, -1, 0])
+    support = np.stack([first, 0 * first, 0 * first], axis=1).astype("float32")
+    classifier = FewShotClassifier(encoder, embedded=True)
+    classifier.fit(support, [0, 0, 1, 1])
+    if use == "saved and loaded":
+        classifier.save(tmp_path / "classifier.keras")
+        classifier = keras.saving.load_model(tmp_path / "classifier.keras")
+    found = classifier.predict_proba(support[:1])
+    # The means are at 3 and -1/2, the query at 2.
+    expected = special.softmax([-((2 - 3) ** 2), -((2 + 0.5) ** 2)])
+    np.testing.assert_allclose(found[0], expected, rtol=1e-5)
