@@ -32,7 +32,8 @@ class AdditiveMargin(keras.layers.Layer):
 
     Args:
         num_classes: Number of classes, at least 1.
-        scale: Positive factor of all cosines, at most 1e18.
+        scale: Positive factor of all cosines, at most 1e18; float16 holds
+            logits up to 65504.
         margin: Subtracted from the cosine of the true class, 0 to 1e18. The
             authors of the learned distance use 0.35, and 0.4 for retrieval.
         kernel_initializer: As in `keras.layers.Dense`; only directions count,
@@ -84,16 +85,16 @@ class AdditiveMargin(keras.layers.Layer):
             name="kernel",
             shape=(input_shape[-1], self.num_classes),
             initializer=self.kernel_initializer,
+            autocast=False,  # half precision has a smaller range of lengths
         )
 
     def call(self, inputs, labels=None):
         of_classes = tf.transpose(tf.convert_to_tensor(self.kernel))
+        of_classes = tf.cast(unit_rows(of_classes), self.compute_dtype)
         inputs = real_floats("Embeddings", inputs, self.compute_dtype)
         if labels is not None:
             labels, inputs = labelled_batch(labels, inputs)
-        cosine = tf.matmul(
-            unit_rows(inputs), unit_rows(of_classes), transpose_b=True
-        )
+        cosine = tf.matmul(unit_rows(inputs), of_classes, transpose_b=True)
         if labels is not None:
             is_label = tf.one_hot(labels, self.num_classes, dtype=cosine.dtype)
             cosine -= self.margin * is_label

@@ -60,6 +60,11 @@ def test_lengths_of_weights_do_not_count(weight):
     expected = np.full((3, 2), 30 / np.sqrt(3))
     np.testing.assert_allclose(logits, expected, rtol=1e-5)
     assert np.isfinite(tape.gradient(logits, layer.kernel)).all()
+    half = AdditiveMargin(
+        2, kernel_initializer=initializer, dtype="mixed_float16"
+    )
+    logits = half(np.eye(3, dtype="float32"))
+    np.testing.assert_allclose(logits, expected, rtol=2e-3)
 
 
 def test_zeros_have_no_angle():

@@ -335,6 +335,27 @@ def test_rows_are_found_after_a_move(
     assert after["names"].tolist() == before["names"].tolist()
 
 
+def test_a_gallery_that_was_moved_behind_a_link(colours, tmp_path, monkeypatch):
+    """Its paths start where it was made, where the link is now."""
+    photos = colours / "photos"
+    shutil.copytree(photos / TEST[0], tmp_path / "new" / TEST[0])
+    shutil.copytree(colours / "run", tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    words = ["--gallery", "g.npz", "--no-threshold"]
+    assert call(enroll, *words, "--workdir", "run", "new") == 0
+    store = tmp_path / "store" / "ab"
+    store.mkdir(parents=True)
+    (tmp_path / "g.npz").rename(store / "g.npz")
+    (tmp_path / "g.npz").symlink_to("store/ab/g.npz")
+    asked = [f"new/{TEST[0]}/0.png", "--k", 1, "--output", "a.csv"]
+    assert call(nearest, "--gallery", "g.npz", *asked) == 0
+    (row,) = csv.DictReader((tmp_path / "a.csv").read_text().splitlines())
+    assert float(row["distance"]) > 0, "another image"
+    assert call(enroll, *words, photos / TEST[1], "--class", "b") == 0
+    names = contents(store / "g.npz")["names"].tolist()
+    assert f"new/{TEST[0]}/0.png" in names
+
+
 def test_a_gallery_behind_a_link(colours, tmp_path, monkeypatch, capsys):
     """The link stays. Paths and the lock are of the folder of the gallery.
 
@@ -460,6 +481,8 @@ def test_a_renamed_training_class_does_not_calibrate(colours, tmp_path, capsys):
         error = refused(capsys, command, *words)
         assert "has other classes in 'train' than when this run" in error
         assert old in error and "put the data back" in error
+        assert "Or name data of other classes with --calibration" in error
+        assert ("--no-threshold" in error) == (command is enroll)
     # Neither other calibration data nor a calibrated gallery needs the data.
     photos.rename(tmp_path / "elsewhere")
     files = sorted((tmp_path / "elsewhere" / TEST[1]).iterdir())[:2]
@@ -469,6 +492,28 @@ def test_a_renamed_training_class_does_not_calibrate(colours, tmp_path, capsys):
     pair[2:4] = files
     assert call(verify, *pair, "--calibration", more) == 0
     assert not new[3].exists()
+
+
+def test_a_new_training_class_keeps_a_calibration(colours, tmp_path, capsys):
+    """`verify` calibrates nothing anew if the held-out classes are the same."""
+    photos, run = tmp_path / "photos", tmp_path / "run"
+    shutil.copytree(colours / "photos", photos)
+    found = open_trained(str(write_run(run, photos))).run
+    write_classes(run, classes_of(found, Data(found)))
+    files = sorted((photos / TEST[0]).iterdir())[:2]
+    pair = ["--workdir", run, *files, "--fit", "isotonic"]
+    assert call(verify, *pair) == 0
+    every = {name for part in PARTS.values() for name in part}
+    (name, *_) = (
+        name
+        for name in (f"new{n}" for n in range(99))
+        if name in divide_classes([*every, name])["train"]
+        and divide_classes([*every, name])["validation"] == HELD_OUT
+    )
+    shutil.copytree(photos / TEST[0], photos / name)
+    before = (run / "verifier.json").read_bytes()
+    assert call(verify, *pair) == 0
+    assert (run / "verifier.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("place", ["w", "w/galleries"])

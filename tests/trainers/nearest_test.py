@@ -179,8 +179,30 @@ def test_rows_that_were_sorted_since_are_refused(
         assert not pathlib.Path("a.csv").exists()
 
 
+@pytest.mark.parametrize("offset", [0, 1000])
+@pytest.mark.parametrize("swapped", [[0, 1], [38, 39], [3, 30]])
+def test_two_rows_that_were_swapped_are_refused(
+    offset, swapped, tmp_path, capsys, monkeypatch
+):
+    """Far from the origin, the step between them is a small share of it."""
+    write_plane(tmp_path / "run", tmp_path / "a.npz")
+    monkeypatch.chdir(tmp_path)
+    with np.load("a.npz") as file:
+        x, labels = file["x"] + np.array([offset, 0], "float32"), file["labels"]
+    np.savez("a.npz", x=x, labels=labels)
+    words = ["--workdir", "run", "a.npz", "--output", "g.npz"]
+    assert call(embed_data, *words) == 0
+    asked = ["a.npz", "--gallery", "g.npz", "--output", "a.csv"]
+    assert call(nearest, *asked) == 0
+    x[swapped] = x[swapped[::-1]]
+    np.savez("a.npz", x=x, labels=labels)
+    error = refused(capsys, nearest, *asked)
+    assert f"row {swapped[0]} of a.npz is not the example of this" in error
+    assert "the data has changed since (2 of 40 rows)" in error
+
+
 @pytest.mark.parametrize("command", [embed_data, enroll])
-@pytest.mark.parametrize("place", [".", "files"])
+@pytest.mark.parametrize("place", [".", "files", "a/deep/one", "runs/a/files"])
 def test_a_file_of_embeddings_is_moved_away_from_its_run(
     command, place, tmp_path, capsys, monkeypatch
 ):

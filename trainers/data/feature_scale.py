@@ -70,8 +70,8 @@ def require_scale(fields: DataFields, x, what: str = "examples") -> None:
     deviation[deviation < steps] = 0
     if deviation.max(initial=0) == 0:
         raise ValueError(
-            f"the features of all {what} are equal in float32, which tells "
-            f"values up to {sizes.max():.3g} apart in steps of "
+            f"the features of all {what} differ by less than float32 tells "
+            f"apart: values up to {sizes.max():.3g} in steps of "
             f"{steps.max():.3g}; subtract a constant from each feature"
         )
     if not network:

@@ -23,6 +23,7 @@ from trainers.trained.stored_paths import relative_path
 from trainers.trained.trained import Trained
 from trainers.trained.trained import embed_inputs
 from trainers.trained.trained import open_trained
+from trainers.workdirs.other_data_error import OtherDataError
 
 
 def new_gallery(path: pathlib.Path, workdir: str, score: str):
@@ -107,14 +108,16 @@ def calibration_inputs(
         enrolled: Names of the classes that the gallery will have.
 
     Raises:
-        ValueError: As `held_out`, or if the classes cannot promise the rate.
+        ValueError: As `held_out` and, for the run's own classes,
+            `require_own_classes`, or if the classes cannot promise the rate.
     """
-    found = held_out(
-        trained,
-        calibration,
-        or_else=", or take --no-threshold each time that you enroll: then no "
-        "answer is 'unknown'",
+    or_else = (
+        ", or take --no-threshold each time that you enroll: then no answer "
+        "is 'unknown'"
     )
+    found = held_out(trained, calibration, or_else=or_else)
+    if calibration is None:
+        require_own_classes(trained, or_else)
     require_promise(set(found.labels) - enrolled, false_accept_rate)
     return found
 
@@ -222,8 +225,6 @@ def held_out(
 
     Raises:
         ValueError: If there are no classes, or classes of the training.
-        OtherDataError: If the data of the run has changed since the training:
-            a class may have another name than when it was trained on.
     """
     run = trained.run
     if calibration is None:
@@ -251,9 +252,28 @@ def held_out(
             "say nothing about other classes; name data of other classes with "
             f"--calibration{or_else}"
         )
-    if calibration is None:
-        require_same_classes(trained.workdir, classes_of(run, Data(run)))
     return found
+
+
+def require_own_classes(trained: Trained, or_else: str = "") -> None:
+    """Checks that the run's own data still has the classes of the training.
+
+    Args:
+        trained: The run.
+        or_else: As in `held_out`.
+
+    Raises:
+        OtherDataError: If it does not: a class may have another name than
+            when it was trained on.
+    """
+    run = trained.run
+    try:
+        require_same_classes(trained.workdir, classes_of(run, Data(run)))
+    except OtherDataError as error:
+        raise OtherDataError(
+            f"{error}. Or name data of other classes with --calibration"
+            f"{or_else}"
+        ) from error
 
 
 def training_classes(trained: Trained) -> set[str]:

@@ -33,22 +33,32 @@ def moved_names(
     if not source or os.path.realpath(os.path.join(folder, source)) == run:
         return names
     steps = pathlib.PurePath(os.path.normpath(source)).parts
-    up = steps.count("..")
-    down = steps[up:]
+    up = "../" * steps.count("..")
+    down = steps[steps.count("..") :]
     place = pathlib.PurePath(run).parts
-    shared = place[: len(place) - len(down)]
-    if (*shared, *down) != place or up > len(down):
+    start = place[: len(place) - len(down)]
+    if (*start, *down) != place:
         return names
-    # Paths that start with all steps up are the same from any folder as deep.
-    before = os.path.join(*shared, *down[:up])
+    # After all steps up, paths are in a folder of the run, too.
+    shared = os.path.join(*start)
+    lost = [
+        row
+        for row in np.flatnonzero(is_lost(names, folder))
+        if names[row].startswith(up)
+    ]
+    paths = np.array([names[row][len(up) :] for row in lost], dtype=str)
+    whole = with_paths(paths, lambda path: os.path.join(shared, path), shared)
+    moved = with_paths(whole, lambda path: os.path.relpath(path, folder))
+    found = names.tolist()
+    for row, path, full, new in zip(lost, paths, whole, moved, strict=True):
+        if full != path:  # it is there
+            found[row] = new
+    return np.array(found)
 
-    def from_folder(path):
-        is_there = os.path.exists(os.path.join(folder, path))
-        if os.path.isabs(path) or is_there or not path.startswith("../" * up):
-            return path
-        return os.path.relpath(os.path.join(before, path), folder)
 
-    return with_paths(names, from_folder, before)
+def is_lost(names: np.ndarray, folder: str) -> np.ndarray:
+    """Whether nothing is at the path in each name, from a folder on."""
+    return names == with_paths(names, lambda path: "/", folder)
 
 
 def warn_of_lost(
@@ -63,8 +73,8 @@ def warn_of_lost(
         file: The file of embeddings.
         asked: Names of the inputs, from `full_names`.
     """
-    is_lost = names == with_paths(names, lambda path: "/", folder_of(file))
-    tails = {_without_steps_up(name) for name in names[is_lost].tolist()}
+    lost = names[is_lost(names, folder_of(file))]
+    tails = {_without_steps_up(name) for name in lost.tolist()}
     found = [
         name
         for name in canonical_names(asked).tolist()

@@ -27,8 +27,27 @@ def relative_path(workdir: pathlib.Path, file: pathlib.Path) -> str:
 
 
 def folder_of(file: pathlib.Path) -> str:
-    """Returns the folder of a file without links, where its paths start."""
-    return os.path.dirname(os.path.realpath(file))
+    """Returns the folder in which the paths of a file start, without links.
+
+    It is the folder to which a link of the file leads, or the folder of the
+    link if the file was made there: if the run that it names is there alone.
+    """
+    target = os.path.dirname(os.path.realpath(file))
+    own = os.path.realpath(os.path.dirname(os.path.abspath(file)))
+    if own != target and not _has_run(file, target) and _has_run(file, own):
+        return own
+    return target
+
+
+def _has_run(file: pathlib.Path, folder: str) -> bool:
+    """Whether the run that a file names is there, from a folder on."""
+    try:
+        source = read_settings(file).get("source")
+    except (OSError, ValueError):
+        return False
+    return bool(source) and os.path.isfile(
+        os.path.join(folder, str(source), "config.json")
+    )
 
 
 def stored_names(

@@ -18,6 +18,7 @@ from trainers.data.copies import Copies
 from trainers.data.data_name import absolute_data
 from trainers.terminal.progress import Progress
 from trainers.trained.galleries import held_out
+from trainers.trained.galleries import require_own_classes
 from trainers.trained.inputs import Inputs
 from trainers.trained.trained import Trained
 from trainers.trained.trained import embed_inputs
@@ -55,6 +56,8 @@ def fitted_verifier(
     found = _kept(trained, source, rate, fit, prior)
     if found is not None:
         return found
+    if calibration is None:
+        require_own_classes(trained)
     inputs = held_out(trained, calibration)
     embeddings = embed_inputs(trained, inputs, "examples of held-out classes")
     print("Calibrating.", flush=True)

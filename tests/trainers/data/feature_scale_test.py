@@ -120,7 +120,9 @@ def test_values_that_float32_does_not_tell_apart_are_named(dtype):
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 def test_features_that_are_all_equal_in_float32_are_refused(dtype):
     x = times(dtype, 1)[:, [0, 0]]
-    with pytest.raises(ValueError, match="equal in float32, .* steps of 128"):
+    with pytest.raises(
+        ValueError, match="less than float32 tells apart: .* steps of 128"
+    ):
         require_usable_scale(FEATURES, x)
 
 
