@@ -3,14 +3,12 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 
 import numpy as np
-
-from embeddings_tf.ops.model_place import is_pattern
-from embeddings_tf.ops.model_place import version_around
 
 _LARGEST_VERSION = 2**63 - 1
 
@@ -24,19 +22,13 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             in a version.
         FileExistsError: If the version exists.
     """
-    if is_pattern(directory):
+    if re.search(r"\[.*\]|\\", os.path.abspath(directory)):
         raise ValueError(
             "`directory` must be a path without [ ] and \\, which TensorFlow "
             "reads as a pattern when it loads a model; received "
             f"{str(directory)!r}."
         )
-    place = version_around(directory)
-    if place is not None:
-        raise ValueError(
-            "`directory` must be the folder of a model, with its versions; "
-            f"received {str(directory)!r}, in the version {place}. Pass "
-            f"{str(place.parent)!r}, or a folder outside it."
-        )
+    _require_outside_versions(directory)
     if version is None:
         taken = [
             int(path.name)
@@ -62,6 +54,18 @@ def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             "`version` out for the next one."
         )
     return target
+
+
+def _require_outside_versions(directory: pathlib.Path) -> None:
+    """Raises ValueError if a folder is in a version, which stays as it is."""
+    resolved = directory.resolve()
+    for place in (resolved, *resolved.parents):
+        if os.path.isfile(place / "saved_model.pb"):
+            raise ValueError(
+                "`directory` must be the folder of a model, with its versions; "
+                f"received {str(directory)!r}, in the version {place}. Pass "
+                f"{str(place.parent)!r}, or a folder outside it."
+            )
 
 
 def _is_version(name: str) -> bool:

@@ -2,9 +2,8 @@
 
 import os
 import pathlib
+import re
 
-from embeddings_tf.ops.model_place import is_pattern
-from embeddings_tf.ops.model_place import version_around
 from trainers.workdirs.try_to_write import require_can_write
 from trainers.workdirs.workdir import require_utf8
 from trainers.workdirs.writable_folder import writable_folder
@@ -20,22 +19,13 @@ def writable_model_folder(flag: str, directory: str) -> pathlib.Path:
     """
     folder = writable_folder(flag, directory)
     require_utf8(flag, folder)
-    if is_pattern(folder):
+    if re.search(r"\[.*\]|\\", os.path.abspath(folder)):
         raise ValueError(
             f"{flag} {directory}: TensorFlow reads [ ] and \\ in the path of a "
             "model as a pattern, and could not load the model; name a folder "
             "without them"
         )
-    version = version_around(folder)
-    if version is not None:
-        is_in = "" if version == folder.resolve() else "in "
-        model = version.parent
-        if not folder.is_absolute():
-            model = os.path.relpath(model)
-        raise ValueError(
-            f"{flag} {folder} is {is_in}a version of a model already; name its "
-            f"folder, {model}"
-        )
+    _require_outside_versions(flag, folder)
     return folder
 
 
@@ -54,3 +44,17 @@ def require_writable_models_config(directory: str) -> None:
             models / FILE,
             f"make {models} writable, or name a folder in another",
         )
+
+
+def _require_outside_versions(flag: str, folder: pathlib.Path) -> None:
+    """Raises ValueError if a folder is in a version, which stays as it is."""
+    resolved = folder.resolve()
+    for place in (resolved, *resolved.parents):
+        if os.path.isfile(place / "saved_model.pb"):
+            model = place.parent
+            if not folder.is_absolute():
+                model = os.path.relpath(model)
+            raise ValueError(
+                f"{flag} {folder} is {'' if place == resolved else 'in '}a "
+                f"version of a model already; name its folder, {model}"
+            )
