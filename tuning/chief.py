@@ -76,7 +76,7 @@ def _address_here():
     os.environ.update(zip(CHIEF, address, strict=True))
     try:
         yield
-    finally:  # another search of this process is no chief, and no worker
+    finally:  # the next search of this process has another address, or none
         for name in CHIEF:
             del os.environ[name]
 

@@ -32,8 +32,8 @@ class AdditiveMargin(keras.layers.Layer):
 
     Args:
         num_classes: Number of classes, at least 1.
-        scale: Positive factor of all cosines, at most 1e18; float16 holds
-            logits up to 65504.
+        scale: Positive factor of all cosines, at most 1e18. The largest
+            logit in float16 is 65504.
         margin: Subtracted from the cosine of the true class, 0 to 1e18. The
             authors of the learned distance use 0.35, and 0.4 for retrieval.
         kernel_initializer: As in `keras.layers.Dense`; only directions count,

@@ -456,12 +456,21 @@ def test_a_run_and_a_gallery_can_be_moved_together(colours, tmp_path, capsys):
     assert "--workdir" in refused(capsys, enroll, *words)
 
 
-def test_a_renamed_training_class_does_not_calibrate(colours, tmp_path, capsys):
-    """It falls into the validation classes, and no other class moves there."""
+@pytest.fixture
+def run_of_own_photos(colours, tmp_path):
+    """A folder of photos that a test may change, and a run on them."""
     photos, run = tmp_path / "photos", tmp_path / "run"
     shutil.copytree(colours / "photos", photos)
     found = open_trained(str(write_run(run, photos))).run
     write_classes(run, classes_of(found, Data(found)))
+    return photos, run
+
+
+def test_a_renamed_training_class_does_not_calibrate(
+    run_of_own_photos, tmp_path, capsys
+):
+    """It falls into the validation classes, and no other class moves there."""
+    photos, run = run_of_own_photos
     files = sorted((photos / TEST[0]).iterdir())[:2]
     new = ["--workdir", run, "--gallery", tmp_path / "g.npz"]
     new += [*files, "--class", "a"]
@@ -494,12 +503,9 @@ def test_a_renamed_training_class_does_not_calibrate(colours, tmp_path, capsys):
     assert not new[3].exists()
 
 
-def test_a_new_training_class_keeps_a_calibration(colours, tmp_path, capsys):
+def test_a_new_training_class_keeps_a_calibration(run_of_own_photos):
     """`verify` calibrates nothing anew if the held-out classes are the same."""
-    photos, run = tmp_path / "photos", tmp_path / "run"
-    shutil.copytree(colours / "photos", photos)
-    found = open_trained(str(write_run(run, photos))).run
-    write_classes(run, classes_of(found, Data(found)))
+    photos, run = run_of_own_photos
     files = sorted((photos / TEST[0]).iterdir())[:2]
     pair = ["--workdir", run, *files, "--fit", "isotonic"]
     assert call(verify, *pair) == 0

@@ -30,6 +30,14 @@ def gallery(colours):
     return path
 
 
+def make(command, path, *words):
+    """Writes a file of embeddings, or a gallery without a threshold."""
+    flags = ["--output", path]
+    if command is enroll:
+        flags = ["--gallery", path, "--no-threshold"]
+    assert call(command, *words, *flags) == 0
+
+
 def read(path):
     with open(path) as file:
         return list(csv.DictReader(file))
@@ -132,12 +140,7 @@ def test_a_row_never_finds_itself(command, tmp_path, capsys, monkeypatch):
     """Points 0, 1, 2, ... on a line: the nearest other is 1 away."""
     count = write_plane(tmp_path / "run", tmp_path / "a.npz")
     monkeypatch.chdir(tmp_path)
-    words = ["--workdir", "run", "a.npz"]
-    if command is embed_data:
-        words += ["--output", "g.npz"]
-    else:
-        words += ["--gallery", "g.npz", "--no-threshold"]
-    assert call(command, *words) == 0
+    make(command, "g.npz", "--workdir", "run", "a.npz")
     for data in (["arrays:a.npz"], [tmp_path / "a.npz"], ["--split", "all"]):
         words = ["--gallery", "g.npz", *data, "--k", 1]
         assert call(nearest, *words, "--output", "a.csv") == 0
@@ -158,12 +161,7 @@ def test_rows_that_were_sorted_since_are_refused(
     """
     write_plane(tmp_path / "run", tmp_path / "a.npz")
     monkeypatch.chdir(tmp_path)
-    words = ["--workdir", "run", "a.npz"]
-    if command is embed_data:
-        words += ["--output", "g.npz"]
-    else:
-        words += ["--gallery", "g.npz", "--no-threshold"]
-    assert call(command, *words) == 0
+    make(command, "g.npz", "--workdir", "run", "a.npz")
     with np.load("a.npz") as file:
         x, labels = file["x"], file["labels"]
     asked = ["a.npz", "--gallery", "g.npz", "--output", "a.csv"]
@@ -211,12 +209,7 @@ def test_a_file_of_embeddings_is_moved_away_from_its_run(
     folder.mkdir(parents=True)
     count = write_plane(tmp_path / "here/runs/a", tmp_path / "here/a.npz")
     monkeypatch.chdir(tmp_path / "here")
-    words = ["--workdir", "runs/a", "a.npz"]
-    if command is embed_data:
-        words += ["--output", f"{place}/g.npz"]
-    else:
-        words += ["--gallery", f"{place}/g.npz", "--no-threshold"]
-    assert call(command, *words) == 0
+    make(command, f"{place}/g.npz", "--workdir", "runs/a", "a.npz")
     (tmp_path / "moved" / "deep").mkdir(parents=True)
     folder.joinpath("g.npz").rename(tmp_path / "moved" / "deep" / "g.npz")
     monkeypatch.chdir(tmp_path / "moved" / "deep")
@@ -242,12 +235,7 @@ def test_a_file_with_the_name_of_a_row(command, place, tmp_path, monkeypatch):
     pathlib.Path("files").mkdir()
     for number in range(count):
         pathlib.Path(place, str(number)).write_text("")
-    words = ["--workdir", "run", "a.npz"]
-    if command is embed_data:
-        words += ["--output", "files/g.npz"]
-    else:
-        words += ["--gallery", "files/g.npz", "--no-threshold"]
-    assert call(command, *words) == 0
+    make(command, "files/g.npz", "--workdir", "run", "a.npz")
     shutil.copy("a.npz", "b.npz")
     for data, distance in (("a.npz", 1.0), ("b.npz", 0.0)):
         words = ["--gallery", "files/g.npz", data, "--k", 1]
@@ -287,12 +275,7 @@ def test_a_row_never_finds_itself_in_a_copy(
     monkeypatch.chdir(tmp_path / "a dir")
     count = write_plane(pathlib.Path("run"), pathlib.Path("a.npz"))
     (tmp_path / "a dir" / "files").mkdir()
-    words = ["--workdir", "run", f"{kind}a.npz"]
-    if command is embed_data:
-        words += ["--output", "files/g.npz"]
-    else:
-        words += ["--gallery", "files/g.npz", "--no-threshold"]
-    assert call(command, *words) == 0
+    make(command, "files/g.npz", "--workdir", "run", f"{kind}a.npz")
     shutil.copytree(tmp_path / "a dir", tmp_path / "copy")
     (tmp_path / "link").symlink_to(tmp_path / "copy")
     for folder, data in (

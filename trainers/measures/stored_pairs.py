@@ -30,7 +30,10 @@ def stored_pairs(
             )
         found.results[name] = row
         add_curves(
-            *(found, name, values, is_target),
+            found,
+            name,
+            values,
+            is_target,
             name in claims,
             calibrated.get(name),
         )

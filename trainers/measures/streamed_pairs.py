@@ -68,7 +68,10 @@ def streamed_pairs(
                 )
         found.results[name] = counted
         add_curves(
-            *(found, f"{name} (some pairs)", drawn, is_target),
+            found,
+            f"{name} (some pairs)",
+            drawn,
+            is_target,
             name in claims,
             calibrated.get(name),
         )

@@ -43,7 +43,7 @@ def moved_names(
     shared = os.path.join(*start)
     lost = [
         row
-        for row in np.flatnonzero(is_lost(names, folder))
+        for row in np.flatnonzero(_is_lost(names, folder))
         if names[row].startswith(up)
     ]
     paths = np.array([names[row][len(up) :] for row in lost], dtype=str)
@@ -56,7 +56,7 @@ def moved_names(
     return np.array(found)
 
 
-def is_lost(names: np.ndarray, folder: str) -> np.ndarray:
+def _is_lost(names: np.ndarray, folder: str) -> np.ndarray:
     """Whether nothing is at the path in each name, from a folder on."""
     return names == with_paths(names, lambda path: "/", folder)
 
@@ -73,7 +73,7 @@ def warn_of_lost(
         file: The file of embeddings.
         asked: Names of the inputs, from `full_names`.
     """
-    lost = names[is_lost(names, folder_of(file))]
+    lost = names[_is_lost(names, folder_of(file))]
     tails = {_without_steps_up(name) for name in lost.tolist()}
     found = [
         name

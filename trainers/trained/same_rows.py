@@ -51,7 +51,7 @@ def require_same_rows(
     is_other = distances > ROUNDING * sizes
     is_changed = distances > TOLERANCE * np.linalg.norm(examples, axis=1).mean()
     is_changed[is_other] |= (
-        distances_to_nearest(embeddings[rows[is_other]], examples)
+        _distances_to_nearest(embeddings[rows[is_other]], examples)
         < distances[is_other] / 2
     )
     changed = rows[is_changed]
@@ -64,7 +64,7 @@ def require_same_rows(
         )
 
 
-def distances_to_nearest(
+def _distances_to_nearest(
     points: np.ndarray, examples: np.ndarray
 ) -> np.ndarray:
     """Returns the distance of each point to the nearest example, `(n,)`."""
