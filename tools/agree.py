@@ -24,11 +24,11 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
+from tools.complete_config import complete_config
 from tools.run_files import run_config
 from tools.run_files import run_results
 from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.workdir import PLACE_FIELDS
-from trainers.workdirs.workdir import resolved
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -135,7 +135,7 @@ def committed_runs() -> Iterator[tuple[str, tuple[dict, pathlib.Path]]]:
 def committed_configs() -> Iterator[tuple[pathlib.Path, dict]]:
     """Yields result file and config of all committed runs."""
     for path, _, config, _ in committed():
-        yield path, resolved(config)
+        yield path, complete_config(config)
 
 
 def committed() -> Iterator[tuple[pathlib.Path, str, dict, dict]]:
@@ -160,7 +160,7 @@ def committed() -> Iterator[tuple[pathlib.Path, str, dict, dict]]:
 
 def key(recipe: str, config: dict) -> str:
     """Returns a key that a run and its repetition share."""
-    fields = resolved(config).items()
+    fields = complete_config(config).items()
     kept = {n: v for n, v in fields if n not in PLACE_FIELDS}
     return json.dumps([recipe, kept], sort_keys=True)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from tools.complete_config import complete_config
 from trainers.workdirs.workdir import differing_fields
-from trainers.workdirs.workdir import resolved
 
 
 def require_one_config(what: str, configs: Mapping[object, dict]) -> None:
@@ -34,6 +34,6 @@ def require_one_config(what: str, configs: Mapping[object, dict]) -> None:
 
 def _comparable(config: dict) -> dict:
     """A config without its seed and the number of its fold."""
-    config = resolved(config)
+    config = complete_config(config)
     folds = {**config.get("folds", {}), "fold": 0}
     return {**config, "seed": 0, "folds": folds}

@@ -1,9 +1,12 @@
 """Builds the command that repeats a run, from its result file."""
 
+import functools
+import json
 import pathlib
 import shlex
 from collections.abc import Mapping
 
+from tools.complete_config import complete_config
 from trainers.config import load_recipe
 from trainers.config.flat import flat
 from trainers.config.load import read_run
@@ -11,7 +14,6 @@ from trainers.recipes import every_recipe
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.workdir import differing_fields
 from trainers.workdirs.workdir import recipe_fields
-from trainers.workdirs.workdir import resolved
 
 # Sections of a config that depend on the kind of evaluation.
 EVALUATED = ("evaluation", "validation")
@@ -41,7 +43,7 @@ def rerun_command(
     Raises:
         ValueError: If the command would train another run.
     """
-    command = _trained(recipe, config, workdir, folds)
+    command = _trained(recipe, json.dumps(config), workdir, tuple(folds))
     if initial_run is not None:
         of_folds = ()
         if initial_run.get("cross_validated"):
@@ -102,7 +104,9 @@ def own_fields(recipe: str, config: dict) -> dict:
     }
 
 
-def _trained(recipe: str, config: dict, workdir: str, folds) -> str:
+@functools.cache  # tables ask for the same commands again and again
+def _trained(recipe: str, config: str, workdir: str, folds: tuple) -> str:
+    config = json.loads(config)
     differing = overrides(recipe, config) | own_fields(recipe, config)
     differing |= _other_evaluation(recipe, config)
     _require_same_run(recipe, config, differing)
@@ -122,7 +126,7 @@ def _other_evaluation(recipe: str, config: dict) -> dict:
     """
     if not config.get("evaluation", {}).get("name"):
         return {}
-    theirs = resolved(config)
+    theirs = complete_config(config)
     name = theirs["evaluation"]["name"]
     if name == recipe_fields(load_recipe(recipe))["evaluation"]["name"]:
         return {}
@@ -138,7 +142,7 @@ def _other_evaluation(recipe: str, config: dict) -> dict:
 def _require_same_run(recipe: str, config: dict, differing: dict) -> None:
     fields = [f"{name}={value}" for name, value in differing.items()]
     again = recipe_fields(read_run(recipe, fields))
-    changed = differing_fields(resolved(config), again)
+    changed = differing_fields(complete_config(config), again)
     if changed:
         field, wanted, received = changed[0]
         raise ValueError(

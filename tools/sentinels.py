@@ -13,13 +13,13 @@ import math
 import pathlib
 
 from tools import agree
+from tools.complete_config import complete_config
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
 from tools.rerun_command import rerun_command
 from tools.run_files import run_recipe_and_config
 from tools.run_files import run_results
 from trainers.workdirs.json_files import write_json
-from trainers.workdirs.workdir import resolved
 
 FILE = ROOT / "benchmarks" / "results" / "sentinels.json"
 PAGE = ROOT / "docs" / "results" / "reruns.md"
@@ -48,7 +48,7 @@ def sentinel(
         ValueError: If the code of the rerun had changes, or was not a checkout.
     """
     found = run_recipe_and_config(folder)
-    config = resolved(found["config"])
+    config = complete_config(found["config"])
     training = run_results(folder)["training"]
     commit = training["commit"]
     if not _is_hash(commit):

@@ -134,7 +134,7 @@ def test_a_rerun_of_a_recipe_without_folds_is_recorded(tmp_path, monkeypatch):
         (agree.RESULTS / "n_digit").glob("*_prototypical_seed_1_*.json")
     )
     kept = json.loads(path.read_text())
-    config = agree.resolved(n_digit_table.config_of(kept))
+    config = agree.complete_config(n_digit_table.config_of(kept))
     (tmp_path / "config.json").write_text(
         json.dumps({"recipe": kept["recipe"], "config": config})
     )
