@@ -31,6 +31,7 @@ SHARED = {
     "source",
     "trained",
     "unbroken",
+    "use_page",
     "version",
 }
 

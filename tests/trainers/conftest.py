@@ -1,5 +1,7 @@
 """Runs that the tests of the trainers share."""
 
+import contextlib
+import io
 import os
 import shutil
 
@@ -8,6 +10,9 @@ import pytest
 from tests.trainers import commands
 from tests.trainers.colours import write_colours
 from tests.trainers.colours import write_run
+from tests.trainers.page_commands import blocks
+from tests.trainers.page_commands import run_commands
+from tests.trainers.page_commands import run_python
 from tests.trainers.train_test import train as train_in_a_process
 from trainers import train
 
@@ -57,3 +62,22 @@ def colours(tmp_path_factory):
     write_colours(folder / "photos")
     write_run(folder / "run", folder / "photos")
     return folder
+
+
+@pytest.fixture(scope="session")
+def use_page(tmp_path_factory):
+    """A folder where every command of docs/use.md ran, and what they print."""
+    folder = tmp_path_factory.mktemp("use_page")
+    printed = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+        run_python("use.md", 0)
+        lines = [
+            line
+            for block in blocks("use.md", "sh")[1:]
+            for line in block.splitlines()
+        ]
+        assert len(lines) == 9
+        last = "embeddings-tf enroll --remove 33 --gallery gallery.npz"
+        assert lines[-1] == last
+        run_commands(lines)
+    return folder, printed.getvalue()

@@ -1,36 +1,26 @@
 """Every command and all code of docs/serving.md runs as printed."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from tests.trainers.page_commands import DOCS
-from tests.trainers.page_commands import blocks
-from tests.trainers.page_commands import run_commands
 from tests.trainers.page_commands import run_page
-from tests.trainers.page_commands import run_python
 from tools import served_open_set
 
-PAGE, BEFORE = "serving.md", "use.md"
+PAGE = "serving.md"
 
 
 @pytest.mark.slow
 def test_every_block_runs_after_the_page_that_it_names(
-    tmp_path, monkeypatch, capsys
+    use_page, tmp_path, monkeypatch
 ):
     """The example of docs/use.md comes first, to its last command."""
+    shutil.copytree(use_page[0], tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    run_python(BEFORE, 0)
-    lines = [
-        line
-        for block in blocks(BEFORE, "sh")[1:]
-        for line in block.splitlines()
-    ]
-    assert lines[-1] == "embeddings-tf enroll --remove 33 --gallery gallery.npz"
-    run_commands(lines)
     monkeypatch.setattr(served_open_set, "NUM_DIVISIONS", 2)
-    capsys.readouterr()
     examples, classified, identified = run_page(PAGE)
     with np.load("examples.npz") as file:
         assert file["support"].shape == (30 * 5, 8, 16, 1)

@@ -5,33 +5,25 @@ import csv
 import numpy as np
 import pytest
 
-from tests.trainers.page_commands import blocks
-from tests.trainers.page_commands import run_commands
 from tests.trainers.page_commands import run_python
 
 PAGE = "use.md"
 
 
 @pytest.mark.slow
-def test_every_command_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    run_python(PAGE, 0)
-    commands = [
-        line for block in blocks(PAGE, "sh")[1:] for line in block.splitlines()
-    ]
-    assert len(commands) == 9
-    run_commands(commands)
-    with open("answers.csv") as file:
+def test_every_command_runs(use_page):
+    folder, printed = use_page
+    with open(folder / "answers.csv") as file:
         rows = list(csv.DictReader(file))
     enrolled = [row for row in rows if row["label"] <= "33"][: 10 * 20]
     right = [row["class"] == row["label"] for row in enrolled]
     assert np.mean(right) > 0.5, "of ten classes"
-    with np.load("gallery.npz") as file:
+    with np.load(folder / "gallery.npz") as file:
         assert len(np.unique(file["labels"])) == 9, "33 is removed"
     for picture in ("identify.png", "nearest.png", "verify.png"):
-        assert (tmp_path / "runs" / "numbers" / picture).is_file(), picture
-    assert (tmp_path / "projector" / "embedding_sprite.png").is_file()
-    assert "promised: at most 10 %" in capsys.readouterr().out
+        assert (folder / "runs" / "numbers" / picture).is_file(), picture
+    assert (folder / "projector" / "embedding_sprite.png").is_file()
+    assert "promised: at most 10 %" in printed
 
 
 def test_the_objects_answer_as_the_page_says(tmp_path, monkeypatch, capsys):
