@@ -28,6 +28,7 @@ from trainers.measures.episodes import episodes
 from trainers.measures.episodes import leave_one_out_accuracy
 from trainers.measures.episodes import measure_episodes
 from trainers.measures.episodes import tasks_of
+from trainers.measures.few_classes import few_classes_lines
 from trainers.measures.occluded import BLOCK
 from trainers.measures.occluded import CONDITIONS
 from trainers.measures.occluded import embed_split
@@ -250,6 +251,7 @@ def _over_episodes(wanted, model, tasks) -> tuple[dict, dict, dict, tuple]:
                 progress.advance()
             cell, *curves = measure_episodes(measured)
             cell["classes"] = split.num_classes
+            cell["test_classes"] = len(np.unique(split.labels))
             cell["supports"] = task.num_support
             if condition == CONDITIONS[0]:
                 of_task = confusion(split, task, measured)
@@ -305,6 +307,9 @@ def summary(results: dict) -> str:
     for split in splits:
         lines += promises.lines_of_trust(split, results[split][CONDITIONS[0]])
     lines += unknown_classes.lines(results.get("unknown_classes", {}))
+    lines += few_classes_lines(
+        results[split][CONDITIONS[0]]["test_classes"] for split in splits
+    )
     return "\n".join(lines)
 
 

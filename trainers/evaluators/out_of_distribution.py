@@ -19,6 +19,7 @@ from trainers.measures import unknown_scores
 from trainers.measures.embed import embed
 from trainers.measures.embed import head_uncertainty
 from trainers.measures.embed import split_to_embed
+from trainers.measures.few_classes import few_classes_lines
 from trainers.measures.open_set_episode import draw_enrolled
 from trainers.measures.open_set_episode import draw_unknown
 from trainers.terminal.progress import Progress
@@ -126,7 +127,8 @@ def measure(
 
     Returns:
         By kind of unknown inputs and score: mean AUROC and FPR at 95 % TPR,
-        each with the half width of its 95 % interval.
+        each with the half width of its 95 % interval, and the number of test
+        classes.
     """
     scores, found = _scores(model, wanted.num_samples), {}
     inputs = {OWN: embeddings, **foreign}
@@ -173,8 +175,11 @@ def measure(
                     unknown_scores.error_rates(inside, unknown)
                 )
         progress.advance()
+    count = {"test_classes": len(np.unique(labels))}
     return {
-        kind: {n: unknown_scores.mean_rates(v) for n, v in by_score.items()}
+        kind: {
+            n: unknown_scores.mean_rates(v) | count for n, v in by_score.items()
+        }
         for kind, by_score in found.items()
     }
 
@@ -238,4 +243,10 @@ def summary(results: dict) -> str:
                     f"{unknown_scores.auroc_text(row):>20}" for row in cells
                 )
             )
-    return "\n".join(lines)
+    counts = (
+        row["test_classes"]
+        for kinds in results.values()
+        for scores in kinds.values()
+        for row in scores.values()
+    )
+    return "\n".join([*lines, *few_classes_lines(counts)])

@@ -26,6 +26,7 @@ from trainers.evaluators import few_shot
 from trainers.evaluators import n_digit_few_shot
 from trainers.measures import episodes
 from trainers.measures import occluded
+from trainers.measures.few_classes import FEW_TEST_CLASSES
 from trainers.measures.occluded import EmbeddedSplit
 
 TINY = str(pathlib.Path(__file__).parents[1] / "tiny.py")
@@ -321,6 +322,19 @@ def test_features_have_nothing_to_occlude(monkeypatch):
     assert supports in [row[:4] for row in rows]
     assert set(figures) == {"confusion", "embedding", "evaluation"}
     assert all(isinstance(figure, Figure) for figure in figures.values())
+
+
+def test_an_interval_over_few_classes_says_so(monkeypatch):
+    """Eight classes without error: the interval over episodes is 0 wide."""
+    run, its_data = some_features(monkeypatch)
+    x = its_data.split("test_seen")[0]
+    found, _ = few_shot.evaluate(run, its_data, identity(x.shape[1]))
+    cell = found["test_seen"]["clean"]
+    assert cell["test_classes"] == 8 and cell["classes"] == 5
+    assert "± is over episodes of the same 8 test" in few_shot.summary(found)
+    for split in ("test_seen", "test_unseen"):
+        found[split]["clean"]["test_classes"] = FEW_TEST_CLASSES
+    assert "± is over" not in few_shot.summary(found)
 
 
 @pytest.mark.parametrize("is_new", [True, False])

@@ -68,6 +68,9 @@ def test_kinds_of_unknown_inputs():
         for name in ("log_evidence", "nearest_distance"):
             assert scores[name]["auroc"] == 1
             assert scores[name]["fpr_at_95_tpr"] == 0
+            assert scores[name]["test_classes"] == 8
+    text = out_of_distribution.summary({"test": found})
+    assert "± is over episodes of the same 8 test classes" in text
 
 
 def test_variance_of_gaussians():
