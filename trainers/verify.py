@@ -151,7 +151,7 @@ def verify(
     )
     columns = _answers(verifier, asked, names, embed_inputs(trained, compared))
     _print_lines(columns)
-    _print_report(verifier.report_)
+    _print_report(verifier.report_, trained.run.evaluation.name)
     if verifier.report_["calibration"] != fit:
         print(
             "A threshold separates all of these pairs, so that no line fits "
@@ -270,7 +270,13 @@ def _print_lines(columns: dict) -> None:
     print_more(len(columns["first"]), "answer")
 
 
-def _print_report(report: dict) -> None:
+def _print_report(report: dict, evaluation: str) -> None:
+    """Prints the errors and Cllr of the held-out pairs.
+
+    Args:
+        report: `report_` of a `scoring.Verifier`.
+        evaluation: Name of the run's own evaluation.
+    """
     from embeddings_tf.ops.counted import counted
 
     count = report["num_classes"]
@@ -287,7 +293,14 @@ def _print_report(report: dict) -> None:
         f"(stated: {100 * report['false_accept_rate']:g} %; {interval}) and "
         f"misses {100 * report['miss_rate']:.1f} % of "
         f"{counted(report['num_same'], 'pair')} of the same class. "
-        f"Cllr {report['cllr']:.3f}."
+        f"Cllr {report['cllr']:.3f} bits. The same pairs fitted the threshold "
+        "and the calibration, so these numbers are too good; for new classes, "
+        f"see {command_names.display_name('trainers.evaluate')}"
+        + (
+            "."
+            if evaluation == "verification"
+            else " with --config.evaluation.name=verification."
+        )
     )
 
 

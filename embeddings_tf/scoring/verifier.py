@@ -82,7 +82,8 @@ class Verifier:
             classes: `reached_false_accept_rate`, its 95 % bootstrap `interval`
             over classes (None with fewer than five classes), `miss_rate`,
             `cllr`, and numbers of classes and pairs; also `calibration`, the
-            kind that was fitted.
+            kind that was fitted. Threshold and calibration are fitted to the
+            same pairs, so rates and `cllr` are too good for new classes.
         source: As the argument; may be set later.
 
     Raises:

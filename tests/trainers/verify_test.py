@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf import datasets
+from embeddings_tf import scoring
 from embeddings_tf.datasets.read_function import _called
 from embeddings_tf.scoring import Verifier
 from tests.datasets.image_folders import write_image
@@ -123,6 +124,32 @@ def test_a_second_start_does_not_calibrate_again(words, colours, capsys):
     # Another rate has another threshold.
     assert call(verify, *words[:-1], "0.2", *files) == 0
     assert "Calibrating." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["logistic", "isotonic"])
+def test_numbers_of_the_fitted_pairs_say_so(kind, colours, tmp_path, capsys):
+    """Cllr is computed on all pairs to which the calibration was fitted."""
+    photos, workdir = colours / "photos", tmp_path / "run"
+    shutil.copytree(colours / "run", workdir)
+    files = [photos / TEST[0] / "0.png", photos / TEST[0] / "1.png"]
+    words = ["--workdir", workdir, *FIT[2:], "--fit", kind]
+    assert call(verify, *words, *files) == 0
+    out = capsys.readouterr().out
+    with np.load(workdir / "verifier_pairs.npz") as kept:
+        scores, is_same = kept["scores"], kept["is_same"]
+    calibrated = json.loads((workdir / "verifier.json").read_text())
+    assert len(scores) == len(HELD_OUT) * 6 * (len(HELD_OUT) * 6 - 1) // 2
+    calibration = scoring.LogisticCalibration()
+    if calibrated["report"]["calibration"] == "isotonic":
+        calibration = scoring.IsotonicCalibration()
+    ratios = calibration.fit(scores, is_same).transform(scores)
+    cost = np.log2(1 + np.exp(np.where(is_same, -ratios, ratios)))
+    cllr = (cost[is_same].mean() + cost[~is_same].mean()) / 2
+    assert f"Cllr {cllr:.3f} bits. The same pairs fitted" in out
+    assert "too good; for new classes, see " in out
+    assert "with --config.evaluation.name=verification." in out
+    verify._print_report(calibrated["report"], "verification")
+    assert capsys.readouterr().out.endswith("trainers.evaluate.\n")
 
 
 def test_every_start_draws_the_asked_pairs(words, colours, monkeypatch):
