@@ -34,8 +34,8 @@ class RunSettings(keras.callbacks.Callback):
       logs `monitor`. NaN and infinity are never the best value. With
       `validation_freq`, epochs without `monitor` are skipped.
 
-    Runs with equal settings share a row, which shows the mean of their
-    results. Write the random seed into the settings to tell them apart.
+    Runs with an equal `name` share a row, which shows the mean of their
+    results.
 
     Args:
         settings: Names to numbers, text, booleans, None, lists of these, or
@@ -45,6 +45,8 @@ class RunSettings(keras.callbacks.Callback):
         mode: "max" if larger values of `monitor` are better, else "min".
         initial_value_threshold: As in `keras.callbacks.ModelCheckpoint`: the
             best value of a training that continues.
+        name: Name of the run in the tab HParams, column "Trial ID"; "": its
+            `log_dir`.
 
     Raises:
         ValueError: If an argument is not as described, or if two values have
@@ -76,11 +78,13 @@ class RunSettings(keras.callbacks.Callback):
         mode: str = "max",
         *,
         initial_value_threshold: float | None = None,
+        name: str = "",
     ):
         super().__init__()
         self.log_dir = path("log_dir", log_dir)
         self.monitor = text("monitor", monitor)
         self.mode = one_of("mode", mode, ("max", "min"))
+        self.name = text("name", name) or str(self.log_dir)
         self.best = initial_value_threshold
         if self.best is not None:
             self.best = finite_number("initial_value_threshold", self.best)
@@ -112,7 +116,7 @@ class RunSettings(keras.callbacks.Callback):
             # Markdown shows indented lines as they are.
             lines = [f"    {line}" for line in self.text.splitlines()]
             tf.summary.text("settings", "\n".join(lines))
-            api.hparams(self.hparams)
+            api.hparams(self.hparams, trial_id=self.name)
         self._writer.flush()
 
     def on_epoch_end(self, epoch, logs=None):

@@ -48,10 +48,22 @@ def provider(folder):
 
 def rows(folder):
     """Hyper-parameters and metrics of each row of the tab HParams."""
+    found = {}
+    for group in groups(folder):
+        hparams = {}
+        for name, value in group.hparams.items():
+            hparams[name] = getattr(value, value.WhichOneof("kind"))
+        metrics = {m.name.tag: m.value for m in group.metric_values}
+        found[hparams["seed"]] = hparams, metrics
+    return found
+
+
+def groups(folder):
+    """The rows of the tab HParams, as TensorBoard's messages."""
     context = backend_context.Context(
         base_plugin.TBContext(data_provider=provider(folder))
     )
-    request, found = RequestContext(), {}
+    request = RequestContext()
     metadata = context.hparams_metadata(request, "")
     experiment = context.experiment_from_metadata(
         request, "", True, metadata, None
@@ -65,18 +77,8 @@ def rows(folder):
     )
     for metric in experiment.metric_infos:
         wanted.col_params.add(metric=metric.name)
-    groups = (
-        list_session_groups.Handler(request, context, "", wanted)
-        .run()
-        .session_groups
-    )
-    for group in groups:
-        hparams = {}
-        for name, value in group.hparams.items():
-            hparams[name] = getattr(value, value.WhichOneof("kind"))
-        metrics = {m.name.tag: m.value for m in group.metric_values}
-        found[hparams["seed"]] = hparams, metrics
-    return found
+    handler = list_session_groups.Handler(request, context, "", wanted)
+    return handler.run().session_groups
 
 
 def test_the_tab_hparams_has_settings_and_best_value(tmp_path):
@@ -87,6 +89,21 @@ def test_the_tab_hparams_has_settings_and_best_value(tmp_path):
     assert found[3] == (HPARAMS, {"best_val_recall_at_1": 0.75})
     assert found[4][0]["more"] == "here"
     assert found[4][1] == {"best_val_recall_at_1": 0.5}
+
+
+def test_every_run_has_a_row_with_its_name(tmp_path):
+    """Equal settings have rows of their own."""
+    for name, value in (("a", 0.5), ("b", 0.75)):
+        write(tmp_path / name, [value])
+    write(tmp_path / "c", [0.25], name="mine (runs/mine)")
+    found = {
+        group.name: group.metric_values[0].value for group in groups(tmp_path)
+    }
+    assert found == {
+        str(tmp_path / "a"): 0.5,
+        str(tmp_path / "b"): 0.75,
+        "mine (runs/mine)": 0.25,
+    }
 
 
 def test_a_resumed_training_knows_its_best_value(tmp_path):

@@ -35,7 +35,7 @@ def watch(
     Args:
         run: The run.
         recipe: Its recipe's name.
-        log_dir: Folder for TensorBoard.
+        log_dir: Folder for TensorBoard, in the workdir.
         batch: Inputs and labels of a training batch.
         validation: Evaluates held-out data, earlier in the list of callbacks.
         state: The state of the checkpoint, with the best value so far.
@@ -56,6 +56,8 @@ def watch(
             initial_value_threshold=(
                 state["best_value"] if state["best_epoch"] else None
             ),
+            # The table cuts long names; the path makes the name unique.
+            name=f"{log_dir.parent.resolve().name} ({log_dir.parent})",
         )
         found.append(settings)
     return found

@@ -179,6 +179,7 @@ ENTRIES = {
             "monitor": "val_loss",
             "mode": "max",
             "initial_value_threshold": None,
+            "name": "run",
             "value": 0.5,
         },
         {
@@ -195,6 +196,7 @@ ENTRIES = {
             "value": [anything("NaN", float("nan"))],
             "mode": [refused("None", None), refused("auto", "auto")],
             "initial_value_threshold": [refused("text", "hostile")],
+            "name": [refused("None", None), refused("a number", 3.0)],
         },
         raises=(OSError, tf.errors.OpError),
     ),

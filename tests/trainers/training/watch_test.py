@@ -52,6 +52,12 @@ def test_the_folder_of_a_run(trained):
         "settings",
         metadata.SESSION_START_INFO_TAG,
     }
+    start = metadata.parse_session_start_info_plugin_data(
+        events(board / "settings")
+        .SummaryMetadata(metadata.SESSION_START_INFO_TAG)
+        .plugin_data.content
+    )
+    assert start.group_name == f"{trained.name} ({trained})"
     files = {path.name for path in board.iterdir()}
     assert {"projector_config.pbtxt", "embedding_sprite.png"} <= files
     assert len(np.loadtxt(board / "embedding.tsv")) <= 500
