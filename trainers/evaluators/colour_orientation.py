@@ -208,7 +208,10 @@ def summary(results: dict) -> str:
         for factor in FACTORS:
             axis = found["axis"][factor]
             auc = found["single_dimension_auc"][factor][axis]
-            lines.append(f"{factor}: dimension {axis}, AUC {auc:.3f}")
+            column = f"`embeddings[:, {axis}]`"  # figures count from 1
+            lines.append(
+                f"{factor}: dimension {axis} ({column}), AUC {auc:.3f}"
+            )
         for name, curve in found.get("variance", {}).items():
             ratios = ", ".join(
                 f"{factor} {curve['ratio'][factor]:.2f}" for factor in FACTORS

@@ -142,6 +142,7 @@ def test_what_is_measured(some, monkeypatch):
     text = colour_orientation.summary(results)
     assert f"accuracy {100 * found['accuracy']:.2f} %" in text
     assert "colour: dimension 0" in text and "hue_noise" in text
+    assert "(`embeddings[:, 0]`), AUC" in text
 
 
 @pytest.mark.parametrize(
