@@ -185,9 +185,10 @@ def _advice(config: dict, counts) -> list[str]:
         return []
     return [
         f"  advice     {num_classes} training classes are few for learning to "
-        "tell new classes apart.",
-        "             If your classes never change, use --split examples and "
-        "another --workdir.",
+        "tell new classes apart;",
+        "             add classes. If your classes never change, use --split "
+        "examples and",
+        "             another --workdir.",
     ]
 
 
