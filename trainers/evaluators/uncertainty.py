@@ -27,6 +27,8 @@ from trainers.measures.uncertainties import uncertainties
 from trainers.terminal.progress import Progress
 
 CLEAN, CORRUPT = "clean", "corrupt"
+# Printed names of conditions; others are printed as they are.
+PRINTED = {CORRUPT: "rectangle"}
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
@@ -248,7 +250,8 @@ def summary(results: dict) -> str:
         for condition, cell in found.items():
             if not isinstance(cell, dict):
                 continue
-            line = f"{condition:<14}{cell['recall_at_1']:>10.3f}"
+            name = PRINTED.get(condition, condition)
+            line = f"{name:<14}{cell['recall_at_1']:>10.3f}"
             line += f"{cell['few_shot_accuracy']:>10.3f}"
             for name in names:
                 values = cell[name]

@@ -216,6 +216,28 @@ def test_a_constant_uncertainty_has_no_rank_correlation():
         json.dumps(found, allow_nan=False)
 
 
+def test_the_rectangle_of_corrupt_is_printed_by_its_name():
+    """`corrupt` is the key of the results, occlusion is another damage."""
+    cell = {"recall_at_1": 0.5, "few_shot_accuracy": 0.25}
+    found = {"clean": cell, "corrupt": cell, "occlusion": cell}
+    lines = uncertainty.summary({"test": found}).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [
+        "clean",
+        "rectangle",
+        "occlusion",
+    ]
+
+
+def test_a_rectangle_hides_a_quarter_and_an_occlusion_a_half():
+    """As docs/uncertainty.md says, on average over images."""
+    x = np.full((500, 20, 20, 1), 255, np.uint8)
+    for condition, share in (("corrupt", 0.25), ("occlusion", 0.5)):
+        damaged, strength = uncertainty.damaged(x, condition, 1)
+        hidden = (np.asarray(damaged) == 0).mean(axis=(1, 2, 3))
+        assert hidden.mean() == pytest.approx(share, abs=0.04)
+        np.testing.assert_allclose(hidden, strength, atol=0.1)
+
+
 def test_damage_has_the_stated_strength(monkeypatch):
     x, _ = images(4, 5, (8, 8, 3))
     x = np.maximum(x, 1)
