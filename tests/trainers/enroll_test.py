@@ -167,15 +167,21 @@ def test_few_calibration_examples_cannot_check_inputs(
     words = ["--workdir", colours / "run", "--gallery", path, *SHORT]
     assert call(enroll, *words, colours / "photos", "--classes", TEST[0]) == 0
     assert not [name for name in contents(path) if "typicality" in name]
+    lines = capsys.readouterr().out.splitlines()
     (line,) = [
         line
-        for line in capsys.readouterr().out.splitlines()
+        for line in lines
         if line.startswith("Inputs are not checked: 24 examples")
     ]
     # The command has no argument `refused`.
     assert line.endswith(
         "it needs 99, in half of the classes. Name more examples with "
         "--calibration, or leave the check out with --no-input-check."
+    )
+    # 99 of each half; the reader named 48.
+    assert lines[lines.index(line) + 1] == (
+        "The check needs about 198 calibration examples, and there are 48. "
+        "Inputs such as noise may be accepted."
     )
 
 

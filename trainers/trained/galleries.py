@@ -1,6 +1,7 @@
 """Galleries of a trained run, for the commands that use one."""
 
 import dataclasses
+import math
 import pathlib
 
 import numpy as np
@@ -192,15 +193,25 @@ def calibrate(
 
 def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
     """Returns the check of inputs, or None if the examples do not allow it."""
+    check, there = scoring.Typicality(), len(found.labels)
     try:
         x = counted_images(found.x, times=2)  # the two halves of the classes
-        return scoring.Typicality().fit(x, found.labels)
+        return check.fit(x, found.labels)
     except ValueError as error:
         # Further sentences are about arguments in Python.
         reason = str(error).partition(". ")[0].rstrip(".")
+        # The threshold has one half of the classes, the PCA the other.
+        needed = 2 * (math.ceil(1 / check.refused) - 1)
+        count = ""
+        if there < needed:
+            count = (
+                f"The check needs about {needed} calibration examples, and "
+                f"there {'is' if there == 1 else 'are'} {there}. "
+            )
         print(
             f"Inputs are not checked: {reason}. Name more examples with "
-            "--calibration, or leave the check out with --no-input-check.",
+            "--calibration, or leave the check out with --no-input-check.\n"
+            f"{count}Inputs such as noise may be accepted.",
             flush=True,
         )
         return None
