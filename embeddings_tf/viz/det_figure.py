@@ -15,8 +15,10 @@ def det_figure(
 ):
     """Draws detection error trade-off (DET) curves.
 
-    Use it to compare scores of the same trials over all thresholds: lower is
-    better, and the EER is where a curve meets the dotted diagonal.
+    Use it to compare scores of the same pairs over all thresholds: lower is
+    better, and the EER is where a curve meets the dotted diagonal. A false
+    accept (or false alarm) is a pair of different classes that is accepted, a
+    miss is a pair of one class that is rejected.
 
     Formula: both axes are on the scale of the quantiles of a Gaussian,
 
@@ -77,8 +79,8 @@ def det_figure(
         xlim=limits,
         ylim=limits,
         aspect="equal",
-        xlabel="false alarms, % of nontargets",
-        ylabel="misses, % of targets",
+        xlabel="false accepts, % of pairs of different classes",
+        ylabel="misses, % of pairs of one class",
     )
     panel.grid(alpha=0.3)
     panel.legend(loc="upper right")

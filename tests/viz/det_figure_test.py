@@ -23,6 +23,10 @@ def test_curves_on_the_scale_of_gaussian_quantiles(pixels):
         panel.get_xticks(), norm.ppf(np.array(names, float) / 100)
     )
     assert figure.get_suptitle() == "Speakers"
+    assert (
+        panel.get_xlabel() == "false accepts, % of pairs of different classes"
+    )
+    assert panel.get_ylabel() == "misses, % of pairs of one class"
     assert pixels(figure).std() > 5
 
 
