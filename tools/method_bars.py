@@ -31,6 +31,13 @@ TITLES = {
     "n_digit_unseen": "Unseen numbers: 2 and 3 digits, 2 and 3 dimensions",
 }
 
+# Words of the legend for the short names of the tables.
+LEGEND = {
+    "SPE": "stochastic\nprototypes (SPE)",
+    "PN": "prototypical\nnetworks (PN)",
+    "HIB": "hedged instance\nembeddings (HIB)",
+}
+
 
 def load() -> dict[str, dict]:
     """Returns, by panel, condition and method, accuracies of the tasks."""
@@ -121,7 +128,12 @@ def figures(found: dict[str, dict]) -> dict:
 
     return {
         _name(panel): viz.within_subject_bars_figure(
-            {name.replace("_", " "): of for name, of in conditions.items()},
+            {
+                condition.replace("_", " "): {
+                    LEGEND.get(name, name): of for name, of in methods.items()
+                }
+                for condition, methods in conditions.items()
+            },
             "accuracy, %",
             title=TITLES[panel],
         )

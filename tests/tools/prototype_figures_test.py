@@ -244,8 +244,13 @@ def test_bars_need_two_methods_with_all_tasks():
     found = method_bars.complete(panels)
     expected = {"PN": [55.0, 70.0], "SPE": [55.0, 70.0]}
     assert found == {"n_digit_seen": {"clean": expected}}
-    (name,) = method_bars.figures(found)
+    ((name, figure),) = method_bars.figures(found).items()
     assert f"figures/{name}.png" in method_bars.text(found)
+    legend = [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
+    assert legend == [
+        "prototypical\nnetworks (PN)",
+        "stochastic\nprototypes (SPE)",
+    ]
 
 
 def test_characters_do_not_cover_one_another():
