@@ -200,7 +200,7 @@ def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
     except ValueError as error:
         # Further sentences are about arguments in Python.
         reason = str(error).partition(". ")[0].rstrip(".")
-        # The threshold has one half of the classes, the PCA the other.
+        # Half of the classes set the threshold; the PCA takes the rest.
         needed = 2 * (math.ceil(1 / check.refused) - 1)
         count = ""
         if there < needed:

@@ -1,4 +1,4 @@
-"""What an interval over episodes of few test classes leaves out."""
+"""Intervals over episodes of few test classes say what they leave out."""
 
 from trainers.measures.few_classes import FEW_TEST_CLASSES
 from trainers.measures.few_classes import few_classes_lines
