@@ -177,19 +177,17 @@ def _advice(config: dict, counts) -> list[str]:
     )
     num_classes = len(counts["train"])
     smallest = min(of_split.min() for of_split in counts.values())
-    if (
-        not is_divided
-        or num_classes >= FEW_CLASSES
-        or smallest < LEAST_EXAMPLES
-    ):
+    if not is_divided or num_classes >= FEW_CLASSES:
         return []
-    return [
+    lines = [
         f"  advice     {num_classes} training classes are few for learning to "
         "tell new classes apart;",
-        "             add classes. If your classes never change, use --split "
-        "examples and",
-        "             another --workdir.",
+        "             add classes.",
     ]
+    if smallest >= LEAST_EXAMPLES:
+        lines[-1] += " If your classes never change, use --split examples and"
+        lines.append("             another --workdir.")
+    return lines
 
 
 def _text(config: dict, words: list[str]) -> str:

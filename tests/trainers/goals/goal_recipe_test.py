@@ -304,16 +304,16 @@ def test_a_link_without_target_is_no_recipe_of_ours(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("num_classes", "each", "words", "is_advised"),
+    ("num_classes", "each", "words", "advice"),
     [
-        (8, 8, (), True),
-        (8, 5, (), False),  # 5 examples of a class cannot be divided
-        (8, 8, ("--split", "examples"), False),
-        (20, 8, (), False),
+        (8, 8, (), "add classes. If your classes never change, use --split"),
+        (8, 5, (), "add classes."),  # 5 examples of a class cannot be divided
+        (8, 8, ("--split", "examples"), ""),
+        (20, 8, (), ""),
     ],
 )
 def test_few_training_classes_are_said_to_be_few(
-    num_classes, each, words, is_advised, tmp_path, capsys
+    num_classes, each, words, advice, tmp_path, capsys
 ):
     """Of 8 classes, 4 are left for training; of 20, 12."""
     labels = np.repeat(np.arange(num_classes), each)
@@ -322,10 +322,11 @@ def test_few_training_classes_are_said_to_be_few(
     dataset = f"arrays:{tmp_path / 'few.npz'}"
     command = [dataset, "--goal", "retrieve", "--check", *words]
     assert call(train, *command) == 0
-    advice = "4 training classes are few"
     out = " ".join(capsys.readouterr().out.split())
-    assert (advice in out) == is_advised
-    assert ("apart; add classes. If your" in out) == is_advised
+    few = "4 training classes are few for learning to tell new classes apart; "
+    assert (few in out) == bool(advice)
+    assert advice in out
+    assert ("--split" in out) == ("--split" in advice)
 
 
 def test_a_running_training_keeps_its_folder(features, tmp_path, capsys):
