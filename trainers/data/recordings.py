@@ -31,7 +31,15 @@ def feature_function(x, front_end: Part):
     _check_sample_rate(x, front_end)
 
     def of_waveform(waveform):
-        return build(front_end, "front_end", waveform)[0]
+        found = build(front_end, "front_end", waveform)
+        if not isinstance(found, tuple):
+            raise ValueError(
+                f"config.front_end.name={front_end.name!r} returns "
+                f"{type(found).__name__}; it must return (features, "
+                "num_frames), as datasets.speech.front_end does. Write such a "
+                "function, docs/speech.md#steady-sounds"
+            )
+        return found[0]
 
     # Traced once for all lengths.
     traced = tf.function(
