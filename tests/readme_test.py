@@ -22,6 +22,20 @@ def run(blocks, name, namespace):
         exec(compile(block, name, "exec"), namespace)  # noqa: S102
 
 
+def assert_prints_about(name, printed):
+    """What a page shows of its first example is printed, up to rounding."""
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+    shown = re.search(r"```text\n(.*?)```", page, re.DOTALL).group(1)
+    printed = "".join(printed.splitlines(True)[: shown.count("\n")])
+    number = r"\d\.\d\d"
+    assert re.sub(number, "0.00", printed) == re.sub(number, "0.00", shown)
+    found, expected = (
+        [float(value) for value in re.findall(number, text)]
+        for text in (printed, shown)
+    )
+    assert found == pytest.approx(expected, abs=0.05)
+
+
 @pytest.fixture(scope="module")
 def readme(tmp_path_factory):
     """The folder and the names that the snippets of README leave."""
@@ -80,9 +94,10 @@ def test_readme_is_short():
 
 @pytest.mark.slow
 def test_snippet_of_the_start_page_runs(capsys):
-    run(python_blocks(ROOT / "docs/index.md"), "index", {})
-    recall = eval(capsys.readouterr().out.splitlines()[-1])  # noqa: S307
-    assert recall[1] > 0.1, "of 30 classes"
+    namespace = {}
+    run(python_blocks(ROOT / "docs/index.md"), "index", namespace)
+    assert namespace["recall"][1] > 0.1, "of 30 classes"
+    assert_prints_about("index", capsys.readouterr().out)
 
 
 def test_snippet_of_the_page_on_data_sets_runs(capsys):
@@ -159,7 +174,7 @@ def test_first_snippet_is_ten_lines():
         ("pair_and_triplet_losses", lambda found: found["recall"][1] > 0.5),
     ],
 )
-def test_examples_of_the_page_run(name, is_learned):
+def test_examples_of_the_page_run(name, is_learned, capsys):
     page = ROOT / "docs" / f"{name}.md"
     namespace = {}
     for block in python_blocks(page):
@@ -167,18 +182,20 @@ def test_examples_of_the_page_run(name, is_learned):
     losses = namespace["history"].history["loss"]
     assert losses[-1] < losses[0]
     assert is_learned(namespace)
+    assert_prints_about(name, capsys.readouterr().out)
 
 
 @pytest.mark.slow
-def test_example_of_stochastic_prototypes_runs():
+def test_example_of_stochastic_prototypes_runs(capsys):
     namespace = {}
     page = ROOT / "docs/stochastic_prototypes.md"
     run(python_blocks(page), page.name, namespace)
     assert namespace["accuracy"] > 0.5, "of 10 classes"
+    assert_prints_about("stochastic_prototypes", capsys.readouterr().out)
 
 
 @pytest.mark.slow
-def test_example_of_hedged_instances_runs():
+def test_example_of_hedged_instances_runs(capsys):
     namespace = {}
     page = ROOT / "docs/hedged_instances.md"
     run(python_blocks(page), page.name, namespace)
@@ -189,6 +206,7 @@ def test_example_of_hedged_instances_runs():
     assert sure[same].mean() > 2 * sure[~same].mean()
     truth = namespace["labels"][~namespace["train"]][1::4]
     assert (namespace["predicted"] == truth).mean() > 0.5, "of 10 classes"
+    assert_prints_about("hedged_instances", capsys.readouterr().out)
 
 
 @pytest.mark.slow
@@ -205,7 +223,7 @@ def test_examples_of_the_page_of_speech_run():
 
 
 @pytest.mark.slow
-def test_examples_of_the_page_of_the_learned_distance_run():
+def test_examples_of_the_page_of_the_learned_distance_run(capsys):
     page = ROOT / "docs" / "learned_distance.md"
     namespace = {}
     for block in python_blocks(page):
@@ -213,6 +231,7 @@ def test_examples_of_the_page_of_the_learned_distance_run():
     assert namespace["recall"][1] > 0.5  # of ten classes
     asymmetry = namespace["properties"]["asymmetry"]
     assert asymmetry.shape == (100 * 99 // 2,) and asymmetry.max() < 1
+    assert_prints_about("learned_distance", capsys.readouterr().out)
 
 
 def test_links_of_the_documents_exist():
