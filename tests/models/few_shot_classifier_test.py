@@ -46,6 +46,33 @@ def packed_points(rows, seed=0):
     return np.hstack([points(rows, seed), variance]).astype("float32")
 
 
+class Headed(keras.Model):
+    """Its encoder is wider than its output."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = keras.Sequential(
+            [keras.Input((2,)), GaussianEmbedding(3)]
+        )
+        self.head = keras.layers.Dense(2)
+
+    def call(self, inputs):
+        return self.head(self.encoder(inputs))
+
+
+def test_embedded_rows_have_the_width_of_an_own_class():
+    model = Headed()
+    model(points(1))
+    support, query = points(7), points(5, seed=1)
+    given = FewShotClassifier(model, embedded=True).fit(support, NAMES)
+    # Negative second coordinates are no negative variances.
+    assert (query[:, 1] < 0).any()
+    means = np.stack([support[NAMES == name].mean(0) for name in CLASSES])
+    distances = ((query[:, None] - means) ** 2).sum(-1)
+    expected = np.array(CLASSES)[distances.argmin(-1)]
+    np.testing.assert_array_equal(given.predict(query), expected)
+
+
 class TestPrototypicalNetwork:
     def test_by_loop(self, identity):
         support, query = points(7), points(5, seed=1)
