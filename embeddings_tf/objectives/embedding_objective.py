@@ -22,8 +22,10 @@ class EmbeddingObjective(keras.layers.Layer):
     labels `(batch,)` to `call`.
 
     Subclasses implement `call(y_true, y_pred) -> (batch,)` and
-    `build(y_true_shape, y_pred_shape)`. An objective that needs other batches
-    than class-balanced ones also overrides `batch_needs`.
+    `build(y_true_shape, y_pred_shape)`. With several replicas, `call` receives
+    the rows of one replica. An objective that compares rows calls
+    `losses.set_wise`, which gathers the rows of all replicas. An objective that
+    needs other batches than class-balanced ones also overrides `batch_needs`.
 
     Raises:
         ValueError: If labels are not class ids, embeddings not real numbers
@@ -65,6 +67,9 @@ class EmbeddingObjective(keras.layers.Layer):
         labels, embeddings = labelled_batch(y_true, y_pred)
         embeddings = real_floats("Embeddings", embeddings, self.compute_dtype)
         count_teachable_rows(self, labels)
+        if getattr(self, "is_gaussian", False):
+            # Without the mark, for which `set_wise` refuses Gaussians.
+            embeddings = tf.identity(embeddings)
         return super().__call__(labels, embeddings, **kwargs)
 
     def _next_seed(self) -> tf.Tensor:

@@ -14,8 +14,11 @@ from scipy import special
 
 from embeddings_tf import objectives
 from embeddings_tf.export import export_saved_model
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.losses import set_wise
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import FewShotClassifier
+from embeddings_tf.testing import check_objective
 from tests.trainers.images import images
 from trainers.config import load_recipe
 from trainers.data import data
@@ -61,6 +64,60 @@ def cosine(a, b):
 
 def logit(a, b):
     return 4 * cosine(a, b) - 1
+
+
+def test_two_replicas_compare_all_rows(objective_class, strategy):
+    """Each class is split over both replicas."""
+    labels, z = np.array([0, 1, 2, 0, 1, 2]), rows(6)[:, :3]
+    logits = [[4 * cosine(a, b) - 1 for b in z] for a in z]
+    costs = {True: [], False: []}
+    for i in range(6):
+        for j in set(range(6)) - {i}:
+            is_same = labels[i] == labels[j]
+            sign = -1 if is_same else 1
+            costs[is_same].append(np.logaddexp(0, sign * logits[i][j]))
+    expected = (np.mean(costs[True]) + np.mean(costs[False])) / 2
+    with strategy.scope():
+        objective = objective_class()
+        objective.build((None,), (None, 3))
+        objective.scale.assign(4.0)
+        objective.offset.assign(-1.0)
+    halves = [
+        strategy.experimental_distribute_values_from_function(
+            lambda context, array=array: tf.constant(
+                np.split(array, 2)[context.replica_id_in_sync_group]
+            )
+        )
+        for array in (labels, z)
+    ]
+    found = strategy.run(objective, args=halves)
+    for values in strategy.experimental_local_results(found):
+        np.testing.assert_allclose(values, [expected] * 3, rtol=1e-5)
+
+
+def test_it_passes_the_checks_of_replicas(objective_class, strategy):
+    names = ["replicas", "replicas_fit"]
+    assert check_objective(objective_class, only=names) == names
+
+
+class GaussianSpread(objectives.EmbeddingObjective):
+    is_gaussian = True
+
+    def build(self, y_true_shape, y_pred_shape):
+        self.scale = self.add_weight(name="scale", initializer="ones")
+
+    def call(self, y_true, y_pred):
+        return set_wise(self.value, y_true, y_pred)
+
+    def value(self, labels, packed):
+        return self.scale * tf.math.reduce_variance(packed)
+
+
+def test_an_objective_of_gaussians_is_set_wise():
+    packed = GaussianEmbedding(2)(rows(4))
+    expected = np.full(4, np.var(packed.numpy()))
+    found = GaussianSpread()([0, 0, 1, 1], packed)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_it_classifies_a_few_shot(model, tmp_path):
