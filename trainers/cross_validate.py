@@ -22,6 +22,9 @@ from trainers.workdirs import layout
 from trainers.workdirs.initial_weights_path import initial_weights_path
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
+# In the results of a fold: the fingerprint of all data, which the folds divide.
+DIVISION = "division_fingerprint"
+
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
@@ -90,6 +93,7 @@ def cross_validate(
                 "--workdir"
             )
         results = {n: _results(layout.fold(path, n)) for n in every}
+        _require_one_data_set(path, results)
         if not contains_run(path, whole):
             start(whole.training.strategy)
             from trainers.data.classes_of_folds import require_classes_of_fold
@@ -111,8 +115,10 @@ def cross_validate(
         missing = [f for f in chosen if not is_evaluated(results[f], whole)]
         if missing:
             start(whole.training.strategy)
-            _require_one_division(path, whole)
-            _train_folds(path, recipe, overrides, runs, missing, chosen)
+            division = _require_one_division(path, whole, results)
+            _train_folds(
+                path, recipe, overrides, runs, missing, chosen, division
+            )
         done = [
             fold
             for fold in others
@@ -160,12 +166,18 @@ def _overrides_of_fold(overrides: list[str], fold: int) -> list[str]:
     return [*overrides, f"folds.fold={fold}"]
 
 
-def _train_folds(path, recipe: str, overrides, runs, missing, chosen) -> None:
-    """Trains and evaluates the folds without results, one after another."""
+def _train_folds(
+    path, recipe: str, overrides, runs, missing, chosen, division: str
+) -> None:
+    """Trains and evaluates the folds without results, one after another.
+
+    Each of them records the fingerprint of the data that is divided.
+    """
     from trainers.evaluate import evaluate
     from trainers.terminal.progress import time_left
     from trainers.terminal.quiet import several_trainings
     from trainers.train import train
+    from trainers.workdirs.results import update_results
     from trainers.workdirs.workdir import as_json
     from trainers.workdirs.workdir import differing_fields
 
@@ -181,6 +193,7 @@ def _train_folds(path, recipe: str, overrides, runs, missing, chosen) -> None:
         started = time.monotonic()
         with several_trainings():
             train(recipe, str(folder), _overrides_of_fold(overrides, fold))
+            update_results(folder, **{DIVISION: division})
             evaluate(str(folder), [])
         seconds.append(time.monotonic() - started)
 
@@ -197,11 +210,40 @@ def _require_unchanged(run: pathlib.Path, changed: list[tuple]) -> None:
         )
 
 
-def _require_one_division(path: pathlib.Path, whole) -> None:
+def _require_one_data_set(path: pathlib.Path, results: dict[int, dict]) -> None:
+    """Checks the data of folds that were copied from other workdirs.
+
+    Folds of earlier versions have not recorded it.
+
+    Raises:
+        ValueError: If two folds divide different data.
+    """
+    folds_of: dict[str, list[str]] = {}
+    for fold, found in results.items():
+        if DIVISION in found:
+            folds_of.setdefault(str(found[DIVISION]), []).append(str(fold))
+    if len(folds_of) > 1:
+        groups = "; ".join(
+            f"{found}: {', '.join(folds)}" for found, folds in folds_of.items()
+        )
+        raise ValueError(
+            f"the folds in {path} divide different data (fingerprint of the "
+            f"data: folds; {groups}), so they have no common mean. Move the "
+            "folds of the wrong data away, put the same data on every "
+            "machine, and start again: this trains the missing folds"
+        )
+
+
+def _require_one_division(
+    path: pathlib.Path, whole, results: dict[int, dict]
+) -> str:
     """Checks that every fold divides the same data; records it at the first.
 
     Folds of other classes would not be parts of one division: a class could be
     tested twice.
+
+    Returns:
+        The fingerprint of the data.
 
     Raises:
         ValueError: If the data has changed since the first fold.
@@ -232,6 +274,16 @@ def _require_one_division(path: pathlib.Path, whole) -> None:
             f"folds would not divide the same data; put the data back, or "
             f"{cure}"
         )
+    # Folds of another machine may be here, and its folds.json may not.
+    for fold, of_fold in results.items():
+        if of_fold.get(DIVISION, found) != found:
+            raise ValueError(
+                f"{layout.fold(path, fold)} was trained on other examples of "
+                f"{whole.data.dataset} (fingerprint {of_fold[DIVISION]}, not "
+                f"{found}), so the folds would not divide the same data; move "
+                f"this folder away, put its data back, or {cure}"
+            )
+    return found
 
 
 def _results(run: pathlib.Path) -> dict:

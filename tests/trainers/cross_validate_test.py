@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import shutil
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from trainers import train
 from trainers.config import load_recipe
 from trainers.config import own_code_hashes
 from trainers.data import data
+from trainers.data import data_fingerprint
 from trainers.data.examples import examples_of_folds
 from trainers.training.best_file import best_file
 from trainers.workdirs import workdir
@@ -141,6 +143,53 @@ def test_folds_of_other_data_are_refused(tmp_path, capsys, monkeypatch):
     (tmp_path / "cv" / "fold_1" / "checkpoints" / "best.keras").touch()
     assert command(cross_validate, *words, 2) == 1
     assert "has trained folds, and no folds.json" in capsys.readouterr().err
+
+
+def test_copied_folds_of_other_data_have_no_mean(tmp_path, capsys, monkeypatch):
+    """Two machines train two folds each, and the second has other data."""
+    machine, collected = {"digits": "a"}, []
+
+    def train_fold(recipe, run, fields):
+        pathlib.Path(run).mkdir()
+        workdir.claim(pathlib.Path(run), recipe, load_recipe(recipe, fields))
+        update_results(pathlib.Path(run), training={"history": []})
+
+    monkeypatch.setattr(train, "train", train_fold)
+    monkeypatch.setattr(evaluate, "evaluate", lambda *_: None)
+    monkeypatch.setattr(workdir, "is_evaluated", lambda found, _: bool(found))
+    monkeypatch.setattr(
+        data_fingerprint, "fingerprint", lambda *_: machine["digits"] * 16
+    )
+    monkeypatch.setattr(
+        cross_validate, "_collect", lambda *words: collected.append(words[2])
+    )
+    words = ("--config", "sprites_f_statistic", *overrides(FACTORS))
+    first = (*words, "--workdir", tmp_path / "first", "--folds")
+    second = (*words, "--workdir", tmp_path / "second", "--folds")
+    command(cross_validate, *first, 1, 2)
+    machine["digits"] = "b"
+    command(cross_validate, *second, 3)
+    shutil.copytree(
+        tmp_path / "second" / "fold_3", tmp_path / "first" / "fold_3"
+    )
+    collected.clear()
+    assert command(cross_validate, *first, 1, 2, 3) == 1
+    error = capsys.readouterr().err
+    assert f"{'a' * 16}: 1, 2; {'b' * 16}: 3)" in error
+    assert "so they have no common mean" in error and not collected
+    # Another fold is not trained on the first data beside a copied one.
+    for fold in (1, 2):
+        shutil.rmtree(tmp_path / "first" / f"fold_{fold}")
+    machine["digits"] = "a"
+    assert command(cross_validate, *first, 1) == 1
+    error = capsys.readouterr().err
+    assert "fold_3 was trained on other examples of" in error
+    # A fold of an earlier version recorded nothing.
+    (tmp_path / "first" / "fold_3" / "results.json").write_text(
+        '{"training": {"history": []}}'
+    )
+    command(cross_validate, *first, 1, 2)
+    assert collected == [[1, 2, 3]]
 
 
 RECIPE_FILE = """
