@@ -32,8 +32,10 @@ class PixelRange(keras.layers.Layer):
 
     A batch is suspicious if its dtype is floating, all values lie in [0, 1],
     and some are not whole numbers. Black images and masks of 0 and 1 pass.
+    `"refuse"` looks at each image, not at the batch: a server joins requests to
+    one batch, where pixels of 0 to 255 would hide an image of 0 to 1.
 
-    To refuse such batches in a published encoder, before it is compiled or
+    To refuse such images in a published encoder, before it is compiled or
     called:
 
         encoder.get_layer("pixel_range").unit_range = "refuse"
@@ -45,15 +47,15 @@ class PixelRange(keras.layers.Layer):
 
     Args:
         unit_range: What to do with a suspicious batch: `"warn"` (a
-            `UserWarning`, once by Python's default), `"refuse"` (an error) or
-            `"accept"`.
+            `UserWarning`, once by Python's default), `"refuse"` (an error for
+            a batch with a suspicious image) or `"accept"`.
 
     Input shape: `(batch, ...)`.
     Output shape: `(batch, ...)`, the input's.
 
     Raises:
         ValueError: If `unit_range` is not one of these; with `"refuse"`, for
-            a suspicious batch (in a graph: `tf.errors.InvalidArgumentError`).
+            a suspicious image (in a graph: `tf.errors.InvalidArgumentError`).
 
     Reference:
         - [Rescaling in Keras](https://keras.io/api/layers/preprocessing_layers/image_preprocessing/rescaling/),
@@ -91,9 +93,10 @@ class PixelRange(keras.layers.Layer):
             unit_range = exported
         if not images.dtype.is_floating or unit_range == "accept":
             return inputs
-        is_suspicious = pixels.in_unit_range(images)
         if unit_range == "refuse":
+            is_suspicious = pixels.any_in_unit_range(images)
             return _refuse(images, is_suspicious, _message(input_name))
+        is_suspicious = pixels.in_unit_range(images)
         if tf.executing_eagerly():
             if is_suspicious:
                 pixels.warn()

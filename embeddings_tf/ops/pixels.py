@@ -36,9 +36,18 @@ def require_pixels(images: np.ndarray) -> None:
         warn()
 
 
-def in_unit_range(images) -> tf.Tensor:
-    """Whether all `images` lie in [0, 1] and some are not whole numbers."""
+def in_unit_range(images, axis=None) -> tf.Tensor:
+    """Whether all `images` lie in [0, 1] and some are not whole numbers.
+
+    `axis` is the axes of an image, for an answer for each; None: all axes.
+    """
     images = tf.convert_to_tensor(images)
-    return tf.reduce_all((images >= 0) & (images <= 1)) & tf.reduce_any(
-        images != tf.floor(images)
-    )
+    inside, whole = (images >= 0) & (images <= 1), images == tf.floor(images)
+    return tf.reduce_all(inside, axis) & tf.reduce_any(~whole, axis)
+
+
+def any_in_unit_range(images: tf.Tensor) -> tf.Tensor:
+    """`in_unit_range` of any image; pixels of other images do not hide it."""
+    rank = images.shape.rank
+    axes = tf.range(1, tf.rank(images)) if rank is None else [*range(1, rank)]
+    return tf.reduce_any(in_unit_range(images, axes))

@@ -48,6 +48,35 @@ def test_refuses(use):
 
 
 @pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("place", [0, 3])
+def test_refuses_one_image_among_pixels(use, place):
+    """As in a batch that a server joins from several requests."""
+    images = PIXELS.astype("float32")
+    images[place] /= 255
+    with pytest.raises(
+        (ValueError, tf.errors.InvalidArgumentError), match=MESSAGE
+    ):
+        USES[use](encoder("refuse"), images)
+
+
+def test_each_image_follows_the_rule_of_a_batch_of_one():
+    images = np.stack([PIXELS[0], np.zeros_like(PIXELS[0]), PIXELS[2] > 99])
+    refusing = PixelRange("refuse")
+    np.testing.assert_array_equal(
+        refusing(images.astype("float32")), images.astype("float32")
+    )
+    assert refusing(np.zeros((0, 8, 16, 1), "float32")).shape == (0, 8, 16, 1)
+
+    @tf.function(input_signature=[tf.TensorSpec(None)])
+    def of_any_rank(x):
+        return refusing(x)
+
+    of_any_rank(images.astype("float32"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=MESSAGE):
+        of_any_rank(np.concatenate([images, UNIT[:1]]).astype("float32"))
+
+
+@pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize(
     "images",
     [
