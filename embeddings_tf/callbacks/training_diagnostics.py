@@ -89,7 +89,9 @@ class TrainingDiagnostics(keras.callbacks.Callback):
 
     Raises:
         ValueError: If `x` and `labels` differ in length or are empty, labels
-            are not integers, or another argument is invalid.
+            are not integers, or another argument is invalid. In `fit`, if the
+            model has its own `train_step`, but neither its own `compute_loss`
+            nor a loss from `compile`.
         OSError: If the folder cannot be written to.
 
     Reference:
@@ -136,6 +138,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         # Fails now, not after the first epoch.
         require_embeddings(getattr(self.model, "output", None))
+        _require_loss(self.model)
         (self.log_dir / "train").mkdir(parents=True, exist_ok=True)
         self._gradients = BatchGradients(self.model, self.x, self.labels)
         self._writer = None
@@ -200,6 +203,23 @@ class TrainingDiagnostics(keras.callbacks.Callback):
             "uncertainty": float(mean),
             "uncertainty_variation": float(found.std() / mean if mean else 0),
         }
+
+
+def _require_loss(model) -> None:
+    """Raises ValueError if only the model's own `train_step` knows the loss."""
+    own = {
+        name
+        for name in ("train_step", "compute_loss")
+        if getattr(type(model), name) is not getattr(keras.Model, name)
+    }
+    if own == {"train_step"} and model.loss is None:
+        raise ValueError(
+            "TrainingDiagnostics asks the model for its loss; "
+            f"{type(model).__name__} computes the loss in its own "
+            "`train_step`, and was compiled without a loss. Override "
+            "`compute_loss(x, y, y_pred, sample_weight, training)` and call it "
+            "in `train_step`, or compile the model with a loss."
+        )
 
 
 def _samples(method: Method, labels, embeddings):

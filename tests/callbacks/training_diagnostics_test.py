@@ -214,6 +214,62 @@ def test_a_model_with_its_own_loss_and_images(tmp_path):
     assert {"embedding", "neighbours"} <= set(images)
 
 
+class OwnStep(keras.Model):
+    """Computes its loss, the mean of squares, in its own `train_step`."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(3)
+
+    def call(self, inputs):
+        return self.dense(inputs)
+
+    def train_step(self, data):
+        x, _ = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self(x, training=True) ** 2)
+        weights = self.trainable_weights
+        self.optimizer.apply(tape.gradient(loss, weights), weights)
+        return {"loss": loss}
+
+
+class OwnStepAndLoss(OwnStep):
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        return tf.reduce_mean(y_pred**2)
+
+
+def test_a_loss_that_only_the_own_step_knows_is_refused_at_once(tmp_path):
+    model = OwnStep()
+    model.compile("adam")
+    model.predict(X, verbose=0)
+    before = model.get_weights()
+    watch = callbacks.TrainingDiagnostics(X, LABELS, tmp_path / "logs")
+    with pytest.raises(ValueError, match="OwnStep computes .* `compute_loss"):
+        model.fit(X, LABELS, verbose=0, callbacks=[watch])
+    np.testing.assert_equal(model.get_weights(), before)
+    assert not (tmp_path / "logs").exists()
+
+
+def test_own_steps_whose_loss_is_known(tmp_path):
+    x, labels = X[:4], LABELS[:4]
+
+    def watched(model):
+        watch = callbacks.TrainingDiagnostics(x, labels, tmp_path)
+        model.fit(x, labels, verbose=0, callbacks=[watch])
+        return watch.values["loss"], model.predict(x, verbose=0)
+
+    model = OwnStepAndLoss()
+    model.compile("adam")
+    found, z = watched(model)
+    assert found == pytest.approx(np.mean(z**2), rel=1e-4)
+    model = OwnStep()
+    model.compile("adam", loss=losses.TripletLoss(margin=2.0))
+    found, z = watched(model)
+    assert found == pytest.approx(float(losses.TripletLoss(2.0)(labels, z)))
+
+
 def test_names_in_the_event_file(tmp_path):
     watch = callbacks.TrainingDiagnostics(
         X, LABELS, tmp_path, histograms_every=2
