@@ -149,8 +149,11 @@ class EmbeddingModel(UncertainModel):
             # XLA does not support arrays of pieces of different length.
             self.supports_jit = False
         if not self._is_plain_loss():
-            # All replicas draw the same noise for the global batch.
+            # All replicas draw the same noise for the global batch, and each
+            # replica its own for its own rows.
             synchronize_batch_normalization(objective)
+            for layer in getattr(objective, "layers_of_own_rows", ()):
+                prepare_for_replicas(layer)
         self._check_gaussian()
         if hasattr(objective, "batch_needs"):
             watch_teachable_rows(self, objective)

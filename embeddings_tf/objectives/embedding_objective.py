@@ -56,6 +56,15 @@ class EmbeddingObjective(keras.layers.Layer):
         """The rows and classes that a batch needs to train this objective."""
         return PAIRS
 
+    @property
+    def layers_of_own_rows(self) -> list[keras.layers.Layer]:
+        """Layers that `call` applies to the rows of one replica.
+
+        Their noise, such as dropout, then differs between replicas. The noise
+        of other layers is of the gathered batch and equal on all replicas.
+        """
+        return []
+
     def call(self, y_true, y_pred):
         raise ValueError(
             f"{type(self).__name__} has no `call`. Write "

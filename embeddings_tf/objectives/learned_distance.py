@@ -169,6 +169,10 @@ class LearnedDistance(PairObjective):
             auxiliary, num_classes, seed, self.dtype_policy
         )
 
+    @property
+    def layers_of_own_rows(self) -> list[keras.layers.Layer]:
+        return [] if self.projection is None else [self.projection]
+
     def build(self, y_true_shape, y_pred_shape):
         if not self.distance.built:
             self.distance.build((tuple(y_pred_shape), tuple(y_pred_shape)))

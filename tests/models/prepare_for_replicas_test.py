@@ -6,6 +6,9 @@ import pytest
 import tensorflow as tf
 
 import embeddings_tf
+from embeddings_tf.layers import PairDistance
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import LearnedDistance
 
 
 def replica_values(strategy, function):
@@ -70,6 +73,40 @@ def test_noise_of_the_objective_stays_the_same_everywhere(strategy):
     np.testing.assert_array_equal(first, second)
     first, second = replica_values(strategy, lambda: model(x, training=True))
     assert np.any(first != second)
+
+
+def learned_distance(**arguments):
+    """A dropout of each part is the only noise."""
+    arguments = {"label_smoothing": 0.0, "seed": 3, **arguments}
+    return LearnedDistance(PairDistance((8,), dropout=0.5, seed=4), **arguments)
+
+
+def with_projection():
+    return learned_distance(
+        num_classes=2,
+        auxiliary="softmax",
+        projection=keras.Sequential([keras.layers.Dropout(0.5, seed=7)]),
+    )
+
+
+def values_of_equal_rows(strategy, make):
+    """The objective's values on replicas with the same labels and rows."""
+    labels = tf.constant([0, 1, 0, 1])
+    z = tf.random.stateless_normal((4, 50), [1, 2])
+    with strategy.scope():
+        encoder = keras.Sequential([keras.Input((50,))])
+        model = EmbeddingModel(encoder, make())
+    values = strategy.run(lambda: model.objective(labels, z, training=True))
+    return [v.numpy() for v in strategy.experimental_local_results(values)]
+
+
+def test_a_projection_drops_other_units_on_each_replica(strategy):
+    """Each replica projects its own rows, and the rows here are equal."""
+    first, second = values_of_equal_rows(strategy, with_projection)
+    assert np.all(first != second)
+    # Pairs of the gathered batch have the same noise.
+    first, second = values_of_equal_rows(strategy, learned_distance)
+    np.testing.assert_array_equal(first, second)
 
 
 def test_one_replica_is_left_as_it_is():
