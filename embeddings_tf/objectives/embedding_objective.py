@@ -19,7 +19,9 @@ class EmbeddingObjective(keras.layers.Layer):
 
     Keras casts float inputs of a layer to its dtype, and half precision
     merges neighbouring class ids. `EmbeddingObjective` passes checked integer
-    labels `(batch,)` to `call`.
+    labels `(batch,)` to `call`. Embeddings and weights are float32, also if
+    `dtype` is half precision: it rounds small variances to 0, and sums over a
+    batch overflow. With `dtype="float64"` they are float64.
 
     Subclasses implement `call(y_true, y_pred) -> (batch,)` and
     `build(y_true_shape, y_pred_shape)`. With several replicas, `call` receives
@@ -49,7 +51,17 @@ class EmbeddingObjective(keras.layers.Layer):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        require_floating(self.compute_dtype)
+        require_floating(self.dtype_policy.compute_dtype)
+
+    @property
+    def compute_dtype(self) -> str:
+        """The dtype of the computation: "float64" or "float32"."""
+        return _at_least_single(super().compute_dtype)
+
+    @property
+    def variable_dtype(self) -> str:
+        """The dtype of the weights: "float64" or "float32"."""
+        return _at_least_single(super().variable_dtype)
 
     @property
     def batch_needs(self) -> BatchNeeds:
@@ -84,3 +96,7 @@ class EmbeddingObjective(keras.layers.Layer):
     def _next_seed(self) -> tf.Tensor:
         """A new seed, int32 `(2,)`, of an objective with a `seed_generator`."""
         return tf.cast(self.seed_generator.next(), tf.int32)
+
+
+def _at_least_single(dtype: str) -> str:
+    return "float64" if dtype == "float64" else "float32"

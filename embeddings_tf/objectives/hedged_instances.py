@@ -14,7 +14,6 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.sigmoid_means import LARGEST_NUM_SAMPLES
-from embeddings_tf.ops.tensors import single_precision
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -111,7 +110,6 @@ class HedgedInstances(MatchObjective):
 
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
-        local = single_precision(local)
         labels, packed = gather_global_batch(labels, local)
         mean, variance = gaussian.unpack_positive(packed)
         samples = match_probability.samples_of_rows(

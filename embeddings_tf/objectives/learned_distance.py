@@ -166,7 +166,7 @@ class LearnedDistance(PairObjective):
         self.seed = seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.classifier: Any = auxiliary_classifier(
-            auxiliary, num_classes, seed, self.dtype_policy
+            auxiliary, num_classes, seed, self.compute_dtype
         )
 
     @property

@@ -64,8 +64,13 @@ class MatchObjective(PairObjective):
         return tuple(tf.cast(x, dtype or x.dtype) for x in weights)
 
     def _finite(self, values) -> tf.Tensor:
-        """Values of float64 in the dtype of the objective, not infinite."""
-        return numerics.finite(values, tf.as_dtype(self.compute_dtype))
+        """Values of float64 in the dtype of the scores, not infinite."""
+        return numerics.finite(values, self._score_dtype)
+
+    @property
+    def _score_dtype(self) -> tf.DType:
+        """The `dtype` of the objective, also half precision."""
+        return tf.as_dtype(self.dtype_policy.compute_dtype)
 
     def _score_pairs(self, *pair) -> tf.Tensor:
         first, second, *weights = self._samples_and_weights(*pair)
@@ -83,9 +88,7 @@ class MatchObjective(PairObjective):
         tensors = self._samples_and_weights(queries, supports, *sampling)
         log_match = match_probability.log_match(*tensors)
         best = prototypes.best_of_class(log_match, class_ids, num_classes)
-        return prototypes.log_prob_of_scores(
-            best, tf.as_dtype(self.compute_dtype)
-        )
+        return prototypes.log_prob_of_scores(best, self._score_dtype)
 
     def _log_evidence(
         self, queries, supports, class_ids, num_classes, *sampling

@@ -9,7 +9,6 @@ from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.tensors import real_matrix
 from embeddings_tf.ops.tensors import require_one_width
-from embeddings_tf.ops.tensors import single_precision
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -38,8 +37,8 @@ class SoftContrastive(MatchObjective):
     `tf.distribute`, the pairs are all pairs of the global batch.
 
     Args:
-        dtype, name: As in `keras.layers.Layer`. The default is float32,
-            because sums over a batch need its precision.
+        dtype, name: As in `keras.layers.Layer`. In half precision, only the
+            scores have this dtype; the loss is computed in float32.
 
     Attributes:
         scale: `a`, a scalar above 0. Starts at 1.
@@ -74,7 +73,6 @@ class SoftContrastive(MatchObjective):
 
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
-        local = single_precision(local)
         labels, embeddings = gather_global_batch(labels, local)
         value = match_probability.match_loss(
             labels, embeddings[None], *self._weights(local.dtype), True
