@@ -155,7 +155,7 @@ class HedgedInstances(MatchObjective):
         """Log-likelihood ratio of a match, row by row: `ln(p / (1 - p))`.
 
         Two sets `(n, 2 * dim)` give `(n,)`. `num_samples` and `seed` are as in
-        `match_log_probability`.
+        `match_log_probability`. Memory is a few times the samples of all rows.
         """
         return self._score_pairs(first, second, num_samples, seed)
 

@@ -6,6 +6,8 @@ it is the mean over all pairs of their samples. Samples have the shape
 `(num_samples, rows, dim)`; a point is a single sample.
 """
 
+import math
+
 import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
@@ -86,13 +88,42 @@ def samples_of_sets(first, second, num_samples, seed, dtype) -> list[tf.Tensor]:
 
 
 def logit_by_row(first, second, scale, offset) -> tf.Tensor:
-    """Log-odds of a match, `(n,)`: row i of `first` with row i of `second`."""
-    square = tf.math.squared_difference(first[:, None], second)
-    logit = offset - scale * square_root(tf.reduce_sum(square, axis=-1))
+    """Log-odds of a match, `(n,)`: row i of `first` with row i of `second`.
+
+    Loops over the samples of `second`. Memory is a few times the samples.
+    """
+
+    def log_sums(sample):
+        """Logs of the sums of p and of 1 - p over the samples of `first`."""
+        # Not second[sample], which OpenVINO cannot run in a loop.
+        other = tf.gather(second, sample)
+        square = tf.math.squared_difference(first, other)
+        logit = offset - scale * square_root(tf.reduce_sum(square, axis=-1))
+        return [
+            tf.reduce_logsumexp(tf.math.log_sigmoid(signed), axis=0)
+            for signed in (logit, -logit)
+        ]
+
+    def add(sample, *sums):
+        pairs = zip(sums, log_sums(sample), strict=True)
+        return sample + 1, *(
+            tf.reduce_logsumexp(pair, axis=0) for pair in pairs
+        )
+
+    if second.shape[0] == 1:  # without a loop, for other engines
+        log_match, log_no_match = log_sums(0)
+    else:
+        num_samples = second.shape[0] or tf.shape(second)[0]
+        nothing = tf.zeros_like(first[0, :, 0]) - math.inf
+        _, log_match, log_no_match = tf.while_loop(
+            lambda sample, *_: sample < num_samples,
+            add,
+            (tf.constant(0), nothing, nothing),
+            parallel_iterations=1,
+            maximum_iterations=num_samples,
+        )
     # Both means divide by the number of samples, which cancels.
-    return tf.reduce_logsumexp(
-        tf.math.log_sigmoid(logit), axis=(0, 1)
-    ) - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
+    return log_match - log_no_match
 
 
 def logit_of_all_pairs(first, second, scale, offset) -> tf.Tensor:
