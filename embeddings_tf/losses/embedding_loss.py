@@ -23,7 +23,8 @@ class EmbeddingLoss(keras.losses.Loss):
     `keras.losses.Loss` casts labels to the dtype of the loss, and float32
     merges neighbouring class ids from 2^24 on. `EmbeddingLoss` passes checked
     integer labels `(batch,)` to `call`. Sample weights, masks, reduction and
-    the scale under `tf.distribute` work as in `keras.losses.Loss`.
+    the scale under `tf.distribute` work as in `keras.losses.Loss`. The reduced
+    loss of an empty batch is 0.
 
     The call adds the metric `teachable_rows` to the model that trains the loss,
     which it finds on the call stack.
@@ -83,7 +84,11 @@ class EmbeddingLoss(keras.losses.Loss):
         )
         # The original tensor, because Keras attaches the mask to it.
         given = y_pred if tf.is_tensor(y_pred) else embeddings
-        return reduction(given, given, sample_weight)
+        loss = reduction(given, given, sample_weight)
+        if self.reduction in (None, "none"):
+            return loss
+        # Keras does not reduce values of the static shape (0,).
+        return tf.reduce_sum(loss)
 
     def batch_diagnostics(self, labels, embeddings) -> dict:
         """Scalars of a batch, by name, to see why a training fails.

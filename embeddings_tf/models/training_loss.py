@@ -76,13 +76,16 @@ def training_loss(model, values, sample_weight=None) -> tf.Tensor:
 
 
 def mean_over_rows(values, sample_weight=None) -> tf.Tensor:
-    """Mean of `values` `(batch,)`, reduced like every Keras loss."""
+    """Mean of `values` `(batch,)`, reduced like every Keras loss.
+
+    The mean of no values is 0.
+    """
     values = tf.convert_to_tensor(values)
     sample_weight = weight_per_row(sample_weight, values)
     values = balance_replicas(values)
-    return _GivenValues(name="loss", dtype="float32")(
-        values, values, sample_weight
-    )
+    reduction = _GivenValues(name="loss", dtype="float32")
+    # Keras does not reduce values of the static shape (0,).
+    return tf.reduce_sum(reduction(values, values, sample_weight))
 
 
 def with_regularisers(loss, penalties) -> tf.Tensor:

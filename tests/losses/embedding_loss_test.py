@@ -59,6 +59,22 @@ def test_reduces_as_keras_does(reduction, weight, masked):
         np.testing.assert_allclose(ours, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("weight", [None, np.zeros(0), 2.0])
+@pytest.mark.parametrize(
+    "make", [losses.TripletLoss, losses.FStatisticLoss, Ours]
+)
+def test_the_loss_of_an_empty_batch_is_zero(make, weight, reduction):
+    loss = make(reduction=reduction)
+    batch = np.zeros(0, "int64"), np.zeros((0, 4), "float32")
+    found = loss(*batch, sample_weight=weight)
+    in_graph = tf.function(loss)(*batch, sample_weight=weight)
+    expected = np.zeros(0 if reduction in (None, "none") else ())
+    for value in (found, in_graph):
+        np.testing.assert_array_equal(value, expected)
+        assert value.shape == expected.shape
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_dtype_as_in_keras(dtype):
     ours, of_keras = (cls(dtype=dtype)(LABELS, Z) for cls in (Ours, OfKeras))
