@@ -73,11 +73,12 @@ class Typicality:
             (`num_fitted`) and the threshold (`num_held_out`).
 
     Raises:
-        ValueError: If inputs are utterances or do not have one shape, are not
-            finite, or all are equal; if there are fewer than two classes, or
-            fewer than `1 / refused - 1` examples for the threshold. If there
-            are as many components as numbers, which leave no error, as in a
-            table of few columns that do not depend on each other.
+        ValueError: If inputs are utterances or do not have one shape, or are
+            not finite; if there are fewer than two classes, no different
+            examples for the PCA, or fewer than `1 / refused - 1` examples for
+            the threshold. If there are as many components as numbers, which
+            leave no error, as in a table of few columns that do not depend on
+            each other.
 
     Reference:
         - [Jackson & Mudholkar, 1979](https://doi.org/10.1080/00401706.1979.10489779)
@@ -128,8 +129,12 @@ class Typicality:
         deviation = numbers.std(axis=0, dtype=np.float64)
         mean_square = float(np.mean(deviation**2))
         if not mean_square > 0:
+            num = len(fitted)
+            received = f"{num} equal examples" if num > 1 else "1 example"
             raise ValueError(
-                "`x` must have different examples; received equal ones."
+                "The half of the classes that fits the PCA must have different "
+                f"examples; received {received}. Pass more different examples "
+                "of more classes."
             )
         least = _LEAST_DEVIATION**2 * mean_square
         mean = numbers.mean(axis=0, dtype=np.float64).astype(np.float32)

@@ -169,6 +169,9 @@ def test_dictionary(fitted):
         ((X, np.zeros(400, int)), "at least two classes"),
         ((X, LABELS[:9]), "one label per example"),
         ((np.ones((400, 3)),), "must have different examples"),
+        ((np.ones((400, 3)),), "PCA must .*; received 200 equal examples"),
+        # By the seed 0, class 0 fits the PCA.
+        ((X[:40], np.arange(40) > 0), "PCA must .*; received 1 example. Pass"),
         ((np.full((400, 3), "a"),), "must be real numbers"),
         (
             (Utterances(np.zeros((9, 2), "f4"), np.array([4, 5])),),
