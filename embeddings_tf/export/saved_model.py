@@ -76,7 +76,7 @@ def export_saved_model(
       `(queries, classes)` and `classes` int32 `(classes,)`, sorted.
       `StochasticPrototypes` uses the naive sampler, and `HedgedInstances` the
       support that matches best. Both use the same samples for every query, so a
-      result is repeatable for one seed and does not depend on the other rows.
+      result is repeatable for one seed and does not depend on other queries.
       Other models ignore `seed`: with `SoftContrastive` the nearest support
       decides, with plain losses the nearest class mean.
     - `score_pairs`: inputs `first` and `second`, paired row by row. Outputs:

@@ -133,7 +133,9 @@ class HedgedInstances(MatchObjective):
 
         1 minus the probability that a row matches itself measures how unclear
         the input is. The result of a pair depends on the seed, but not on other
-        rows. Every finite embedding has a finite log-probability.
+        rows, except that samples closer than 1e-7 of their distance from the
+        middle of `second` count as equal. Every finite embedding has a finite
+        log-probability.
 
         Args:
             first: Packed Gaussians `(n, 2 * dim)`.

@@ -91,14 +91,16 @@ class SoftContrastive(MatchObjective):
         """`score_pairs` of each row of one set with each row of another.
 
         Returns `(n, m)`. Memory is a few times `n * m` floats, for any
-        dimension.
+        dimension. Rows closer than 1e-7 of their distance from the middle of
+        `second` count as equal, unlike in `score_pairs`.
         """
         return self._score_all_pairs(first, second)
 
     def log_prob(self, queries, supports, class_ids, num_classes) -> tf.Tensor:
         """Log-probability of every class for every query.
 
-        The most probable class is the class of the nearest support:
+        The most probable class is the class of the nearest support, by
+        `score_all_pairs`:
 
         ```
         p(y | z) = max over supports i of y of p(match | z, z_i)

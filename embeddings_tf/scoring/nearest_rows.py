@@ -11,6 +11,10 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
 
+# Extra candidates, because scores of all pairs may round more than scores of
+# pairs: the next rows may have the higher scores.
+_SPARE = 6
+
 
 def distances_and_rows(
     method: Method, queries, gallery, count: int
@@ -71,8 +75,9 @@ def scores_and_rows(
         exclude=None,
         rows=np.arange(len(queries)),
     )
-    rows = np.empty((len(queries), count), np.int64)
-    for block, places in blocks_by_score(search, count):
+    num_candidates = min(count + _SPARE, len(gallery))
+    rows = np.empty((len(queries), num_candidates), np.int64)
+    for block, places in blocks_by_score(search, num_candidates):
         rows[block] = places
     scores = np.stack(
         [
@@ -81,4 +86,8 @@ def scores_and_rows(
         ],
         axis=1,
     )
-    return scores, rows
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    return (
+        np.take_along_axis(scores, order, axis=1),
+        np.take_along_axis(rows, order, axis=1),
+    )

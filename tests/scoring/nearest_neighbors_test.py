@@ -11,6 +11,7 @@ from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
+from embeddings_tf.objectives import SoftContrastive
 from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import NearestNeighbors
 from embeddings_tf.scoring import approximate_rows
@@ -102,6 +103,20 @@ def test_methods_with_a_likelihood_ratio_compare_by_it(kind):
         np.testing.assert_allclose(
             found, np.sort(row)[::-1][:4], rtol=1e-3, atol=1e-5
         )
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_close_rows_far_from_the_others_are_in_the_order_of_their_scores(count):
+    """In the table of all pairs, the two far rows coincide."""
+    gallery = np.concatenate([[[1e7, 0], [1e7 + 1, 0]], X]).astype("float32")
+    query = np.array([[1e7 + 1, 0]], "float32")
+    search = NearestNeighbors(points(SoftContrastive()), compare="score")
+    scores, rows = search.fit(gallery).kneighbors(query, count)
+    # The score is the offset 0 minus the scale 1 times the distance.
+    distances = np.linalg.norm(gallery.astype("float64") - query, axis=1)
+    expected = np.argsort(distances, kind="stable")[:count]
+    np.testing.assert_array_equal(rows[0, :2], expected[:2])
+    np.testing.assert_allclose(scores[0], -distances[expected], rtol=1e-6)
 
 
 def test_predict_by_loop():
