@@ -193,22 +193,14 @@ def require_finite_output(what: str, rows: np.ndarray, first: int) -> None:
         )
 
 
-def _variances(rows: np.ndarray) -> np.ndarray:
-    return gaussian.unpack(at_least_single(rows))[1].numpy()
-
-
 def _require_variances(what: str, model, rows: np.ndarray, first: int) -> None:
     """Raises ValueError for the first Gaussian with a negative variance.
 
     Its density is NaN, and the largest of several NaN is the first.
     """
-    # Some models answer `has_gaussian_output` slowly, so they are asked last.
-    may_be_packed = rows.shape[1] and rows.shape[1] % 2 == 0
-    if may_be_packed and not (_variances(rows) < 0).any():
-        return
     if not has_gaussian_output(model):
         return
-    variance = _variances(rows)
+    variance = gaussian.unpack(at_least_single(rows))[1].numpy()
     for row in np.flatnonzero((variance < 0).any(axis=1))[:1]:
         raise ValueError(
             f"{what} {first + row} has the negative variance "

@@ -2,13 +2,7 @@
 
 import keras
 
-from embeddings_tf.compat import every_layer
-from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
-from embeddings_tf.ops import gaussian as packed_gaussian
 from embeddings_tf.ops.arguments import keras_layer
-
-# A built model knows the shapes of its inputs, but not their types.
-INPUT_TYPES = ("float32", "int32", "string")
 
 
 def has_gaussian_output(model) -> bool:
@@ -21,15 +15,12 @@ def has_gaussian_output(model) -> bool:
     them. An `EmbeddingModel` uses its encoder, or its argument `gaussian`. A
     `BetaVAE` returns points, the means of its encoder.
 
-    A model or layer with a `call` of your own is run without data. Its output
-    is Gaussian if `call` returns the output of a `GaussianEmbedding`. Before
-    the model is built, and with a last layer of your own, the layer that the
-    model creates last is taken for its last layer. If that is wrong, give the
-    model an attribute `gaussian`, True or False.
+    The last layer of a model with a `call` of your own is the one that its
+    constructor makes last. If `call` ends in another layer, give the model an
+    attribute `gaussian`, True or False.
 
     Raises:
-        ValueError: If `model` is not a Keras model or layer, or if it has a
-            `call` of its own that cannot be run without data.
+        ValueError: If `model` is not a Keras model or layer.
 
     Example:
 
@@ -41,80 +32,11 @@ def has_gaussian_output(model) -> bool:
     while not isinstance(getattr(model, "gaussian", None), bool):
         if getattr(model, "operations", None):
             model = model.operations[-1]  # functional: in the order of data
-        elif isinstance(model, keras.Sequential) and model.layers:
+        elif isinstance(model, keras.Model) and model.layers:
             model = model.layers[-1]
         else:
-            return isinstance(model, keras.Layer) and _returns_gaussians(model)
+            return False
     return model.gaussian
-
-
-def _returns_gaussians(model) -> bool:
-    """The same for a model or layer with a `call` of its own."""
-    marked = [
-        layer
-        for layer in every_layer(model)
-        if getattr(layer, "gaussian", None) is True
-    ]
-    if not marked:
-        return False
-    shapes = model.get_build_config()  # None: not built
-    if shapes and any(isinstance(m, GaussianEmbedding) for m in marked):
-        return _run_without_data(model, shapes)
-    return isinstance(model, keras.Model) and has_gaussian_output(
-        model.layers[-1]
-    )
-
-
-def _run_without_data(model, shapes: dict) -> bool:
-    """Whether the output of a built model has the mark of Gaussians."""
-    reason: Exception | None = None
-    for dtype in INPUT_TYPES:
-        output = _Output(model)
-        try:
-            output(_arguments(shapes, dtype))
-        except Exception as error:  # of the user's code, so of any kind
-            reason = error
-        else:
-            return output.is_gaussian
-    raise ValueError(
-        f"{type(model).__name__} has a GaussianEmbedding, but it is not known "
-        "whether it returns the packed Gaussians: its `call` cannot be run "
-        "without data. Give the model an attribute `gaussian`, True or False. "
-        f"The reason: {reason}"
-    ) from reason
-
-
-def _arguments(shapes: dict, dtype: str) -> tuple[list, dict]:
-    """Symbolic arguments of `call`, of the shapes that Keras has stored."""
-
-    def symbols(shape):
-        return keras.tree.map_shape_structure(
-            lambda size: keras.KerasTensor(size, dtype), shape
-        )
-
-    if "input_shape" in shapes:
-        return [symbols(shapes["input_shape"])], {}
-    named = shapes["shapes_dict"]
-    return [], {n.removesuffix("_shape"): symbols(named[n]) for n in named}
-
-
-class _Output(keras.layers.Layer):
-    """Runs a model and records whether its output has the mark.
-
-    The model is not a part of this layer: Keras clears the losses of the layer
-    that is called first, and of its parts.
-    """
-
-    def __init__(self, model):
-        # A graph knows no name that starts with "_".
-        super().__init__(name="output", autocast=False)
-        self._run = model.__call__
-
-    def call(self, inputs):
-        args, kwargs = inputs
-        output = self._run(*args, **kwargs)
-        self.is_gaussian = packed_gaussian.is_marked(output)
-        return output
 
 
 def require_gaussian(gaussian: bool, initial_variance) -> None:
