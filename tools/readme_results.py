@@ -217,8 +217,8 @@ def _disentangling() -> str:
     ]
     tests = [_p(paired_difference(*pair, ratio)) for pair in pairs.values()]
     return (
-        "| F-statistic loss | modularity + explicitness (at most 2), game "
-        "characters; equal searches | "
+        "| F-statistic loss | modularity, corrected for chance, + explicitness "
+        "(at most 2), game characters; equal searches | "
         f"{statistics.fmean(folds.values(*own)):.2f} | "
         f"{'; '.join(rivals)} | {'; '.join(tests)} |"
     )

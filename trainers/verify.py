@@ -294,12 +294,12 @@ def _print_report(report: dict, evaluation: str) -> None:
         f"misses {100 * report['miss_rate']:.1f} % of "
         f"{counted(report['num_same'], 'pair')} of the same class. "
         f"Cllr {report['cllr']:.3f} bits. The same pairs fitted the threshold "
-        "and the calibration, so these numbers are too good; for new classes, "
-        f"see {command_names.display_name('trainers.evaluate')}"
+        "and the calibration, so these numbers are too good; "
+        f"{command_names.display_name('trainers.evaluate')}"
         + (
-            "."
+            " tests other pairs."
             if evaluation == "verification"
-            else " with --config.evaluation.name=verification."
+            else " tests other pairs, with --config.evaluation.name=verification."
         )
     )
 

@@ -90,8 +90,8 @@ class TrainingDiagnostics(keras.callbacks.Callback):
     Raises:
         ValueError: If `x` and `labels` differ in length or are empty, labels
             are not integers, or another argument is invalid. In `fit`, if the
-            model has its own `train_step`, but neither its own `compute_loss`
-            nor a loss from `compile`.
+            model has its own `train_step`, but no loss from `compile` or
+            `add_loss`, and no `compute_loss` of its own.
         OSError: If the folder cannot be written to.
 
     Reference:
@@ -138,7 +138,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         # Fails now, not after the first epoch.
         require_embeddings(getattr(self.model, "output", None))
-        _require_loss(self.model)
+        _require_loss(self.model, self.x)
         (self.log_dir / "train").mkdir(parents=True, exist_ok=True)
         self._gradients = BatchGradients(self.model, self.x, self.labels)
         self._writer = None
@@ -205,14 +205,17 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         }
 
 
-def _require_loss(model) -> None:
+def _require_loss(model, x) -> None:
     """Raises ValueError if only the model's own `train_step` knows the loss."""
     own = {
         name
         for name in ("train_step", "compute_loss")
         if getattr(type(model), name) is not getattr(keras.Model, name)
     }
-    if own == {"train_step"} and model.loss is None:
+    if own != {"train_step"} or model.loss is not None:
+        return
+    model(keras.tree.map_structure(lambda rows: rows[:2], x), training=False)
+    if not model.losses:
         raise ValueError(
             "TrainingDiagnostics asks the model for its loss; "
             f"{type(model).__name__} computes the loss in its own "

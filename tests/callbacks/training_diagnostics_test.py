@@ -240,6 +240,13 @@ class OwnStepAndLoss(OwnStep):
         return tf.reduce_mean(y_pred**2)
 
 
+class OwnStepAndAddedLoss(OwnStep):
+    def call(self, inputs):
+        outputs = super().call(inputs)
+        self.add_loss(tf.reduce_mean(outputs**2))
+        return outputs
+
+
 def test_a_loss_that_only_the_own_step_knows_is_refused_at_once(tmp_path):
     model = OwnStep()
     model.compile("adam")
@@ -260,10 +267,11 @@ def test_own_steps_whose_loss_is_known(tmp_path):
         model.fit(x, labels, verbose=0, callbacks=[watch])
         return watch.values["loss"], model.predict(x, verbose=0)
 
-    model = OwnStepAndLoss()
-    model.compile("adam")
-    found, z = watched(model)
-    assert found == pytest.approx(np.mean(z**2), rel=1e-4)
+    for make in (OwnStepAndLoss, OwnStepAndAddedLoss):
+        model = make()
+        model.compile("adam")
+        found, z = watched(model)
+        assert found == pytest.approx(np.mean(z**2), rel=1e-4)
     model = OwnStep()
     model.compile("adam", loss=losses.TripletLoss(margin=2.0))
     found, z = watched(model)

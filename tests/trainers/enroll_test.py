@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from embeddings_tf.datasets import Utterances
 from embeddings_tf.datasets.divide_classes import divide_classes
 from embeddings_tf.ops.locked_folder import locked_folder
 from tests.datasets.image_folders import write_image
@@ -23,6 +24,7 @@ from trainers import verify
 from trainers.data.classes import classes_of
 from trainers.data.classes import write_classes
 from trainers.data.data import Data
+from trainers.trained.galleries import fitted_typicality
 from trainers.trained.galleries import require_promise
 from trainers.trained.galleries import rows_to_enroll
 from trainers.trained.inputs import Inputs
@@ -183,6 +185,17 @@ def test_few_calibration_examples_cannot_check_inputs(
         "The check needs about 198 calibration examples, and there are 48. "
         "Inputs such as noise may be accepted."
     )
+
+
+def test_more_examples_are_not_asked_for_where_they_cannot_help(capsys):
+    """Recordings are never checked."""
+    lengths = np.arange(100, 160)
+    recordings = Utterances(np.ones(lengths.sum(), "float32"), lengths)
+    labels = np.arange(60) // 2
+    assert fitted_typicality(Inputs(recordings, labels, labels)) is None
+    out = capsys.readouterr().out
+    assert "Inputs are not checked: " in out and "check needs about" not in out
+    assert out.endswith("\nInputs such as noise may be accepted.\n")
 
 
 def test_inputs_unlike_the_calibration_examples_are_unknown(

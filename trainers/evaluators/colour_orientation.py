@@ -208,9 +208,9 @@ def summary(results: dict) -> str:
         for factor in FACTORS:
             axis = found["axis"][factor]
             auc = found["single_dimension_auc"][factor][axis]
-            column = f"`embeddings[:, {axis}]`"  # figures count from 1
             lines.append(
-                f"{factor}: dimension {axis} ({column}), AUC {auc:.3f}"
+                f"{factor}: dimension {axis + 1} (`embedding[:, {axis}]`), "
+                f"AUC {auc:.3f}"
             )
         for name, curve in found.get("variance", {}).items():
             ratios = ", ".join(

@@ -203,7 +203,7 @@ def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
         # Half of the classes set the threshold; the PCA takes the rest.
         needed = 2 * (math.ceil(1 / check.refused) - 1)
         count = ""
-        if there < needed:
+        if there < needed and "for the threshold" in reason:
             count = (
                 f"The check needs about {needed} calibration examples, and "
                 f"there {'is' if there == 1 else 'are'} {there}. "
