@@ -295,11 +295,11 @@ def _print_report(report: dict, evaluation: str) -> None:
         f"{counted(report['num_same'], 'pair')} of the same class. "
         f"Cllr {report['cllr']:.3f} bits. The same pairs fitted the threshold "
         "and the calibration, so these numbers are too good; "
-        f"{command_names.display_name('trainers.evaluate')}"
+        f"{command_names.display_name('trainers.evaluate')} tests other pairs"
         + (
-            " tests other pairs."
+            "."
             if evaluation == "verification"
-            else " tests other pairs, with --config.evaluation.name=verification."
+            else ", with --config.evaluation.name=verification."
         )
     )
 
