@@ -296,6 +296,7 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
             "area_under_risk_coverage": 0.2,
             "classes": 5,
             "supports": 3,
+            "test_classes": 30,
         }
     }
     monkeypatch.setattr(
