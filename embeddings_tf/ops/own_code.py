@@ -80,7 +80,9 @@ def _of_file(path: pathlib.Path):
     sys.modules[name] = module  # dataclasses look it up while it runs
     try:
         with _readable(path):
-            spec.loader.exec_module(module)
+            # Not from a compiled file, which may be of an earlier content.
+            code = compile(path.read_bytes(), path, "exec")
+            exec(code, module.__dict__)
     except ValueError:
         del sys.modules[name]
         raise

@@ -36,7 +36,10 @@ def run_file(path: pathlib.Path, module: str):
     found = importlib.util.module_from_spec(spec)
     sys.modules[module] = found  # dataclasses look it up while it runs
     try:
-        spec.loader.exec_module(found)
+        # Not from a compiled file: Python takes an old one if the file changed
+        # within a second and kept its size.
+        code = compile(path.read_bytes(), path, "exec")
+        exec(code, found.__dict__)
     except Exception as error:
         del sys.modules[module]
         raise ValueError(

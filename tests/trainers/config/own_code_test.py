@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 
@@ -595,3 +596,14 @@ def test_a_fine_tuned_network_with_own_layers_loads_again(tmp_path):
         check=True,
         cwd=ROOT,
     )
+
+
+def test_a_file_runs_as_it_is_now(tmp_path, monkeypatch):
+    """Python would take compiled code for current, by time and size."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "mine.py"
+    for number in (1, 2):
+        path.write_text(f"number = {number}\n")
+        os.utime(path, (1e9, 1e9))
+        assert run_file(path, "mine").number == number
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.py"]
