@@ -23,7 +23,7 @@ def run(blocks, name, namespace):
 
 
 def assert_prints_about(name, printed):
-    """What a page shows of its first example is printed, up to rounding."""
+    """The first `text` block of a page is printed, up to rounding."""
     page = (ROOT / "docs" / f"{name}.md").read_text()
     shown = re.search(r"```text\n(.*?)```", page, re.DOTALL).group(1)
     printed = "".join(printed.splitlines(True)[: shown.count("\n")])

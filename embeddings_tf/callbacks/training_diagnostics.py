@@ -215,7 +215,8 @@ def _require_loss(model, x) -> None:
     if own != {"train_step"} or model.loss is not None:
         return
     model(keras.tree.map_structure(lambda rows: rows[:2], x), training=False)
-    if not model.losses:
+    penalties = [v for v in model.trainable_variables if v.regularizer]
+    if len(model.losses) == len(penalties):  # nothing from `add_loss`
         raise ValueError(
             "TrainingDiagnostics asks the model for its loss; "
             f"{type(model).__name__} computes the loss in its own "

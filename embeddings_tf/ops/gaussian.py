@@ -62,14 +62,9 @@ def mark(packed: tf.Tensor) -> tf.Tensor:
     return packed
 
 
-def is_marked(tensor) -> bool:
-    """Whether a tensor is marked as Gaussian by `mark`."""
-    return getattr(tensor, "_embeddings_tf_is_gaussian", False)
-
-
 def require_points(embeddings) -> None:
     """Raises ValueError if embeddings are marked as Gaussians by `mark`."""
-    if is_marked(embeddings):
+    if getattr(embeddings, "_embeddings_tf_is_gaussian", False):
         raise ValueError(
             "This loss compares points; received Gaussians, the output of a "
             "GaussianEmbedding, whose variances would count as "

@@ -217,9 +217,9 @@ def test_a_model_with_its_own_loss_and_images(tmp_path):
 class OwnStep(keras.Model):
     """Computes its loss, the mean of squares, in its own `train_step`."""
 
-    def __init__(self):
+    def __init__(self, penalty=None):
         super().__init__()
-        self.dense = keras.layers.Dense(3)
+        self.dense = keras.layers.Dense(3, kernel_regularizer=penalty)
 
     def call(self, inputs):
         return self.dense(inputs)
@@ -247,8 +247,12 @@ class OwnStepAndAddedLoss(OwnStep):
         return outputs
 
 
-def test_a_loss_that_only_the_own_step_knows_is_refused_at_once(tmp_path):
-    model = OwnStep()
+@pytest.mark.parametrize("penalty", [None, "l2"])
+def test_a_loss_that_only_the_own_step_knows_is_refused_at_once(
+    penalty, tmp_path
+):
+    """A penalty of the weights is not the loss."""
+    model = OwnStep(penalty)
     model.compile("adam")
     model.predict(X, verbose=0)
     before = model.get_weights()

@@ -65,7 +65,7 @@ def test_embedded_rows_have_the_width_of_an_own_class():
     model(points(1))
     support, query = points(7), points(5, seed=1)
     given = FewShotClassifier(model, embedded=True).fit(support, NAMES)
-    # Negative second coordinates are no negative variances.
+    # A negative second coordinate is not taken for a negative variance.
     assert (query[:, 1] < 0).any()
     means = np.stack([support[NAMES == name].mean(0) for name in CLASSES])
     distances = ((query[:, None] - means) ** 2).sum(-1)

@@ -250,8 +250,8 @@ def summary(results: dict) -> str:
         for condition, cell in found.items():
             if not isinstance(cell, dict):
                 continue
-            name = PRINTED.get(condition, condition)
-            line = f"{name:<14}{cell['recall_at_1']:>10.3f}"
+            printed = PRINTED.get(condition, condition)
+            line = f"{printed:<14}{cell['recall_at_1']:>10.3f}"
             line += f"{cell['few_shot_accuracy']:>10.3f}"
             for name in names:
                 values = cell[name]
