@@ -23,7 +23,7 @@ def unbroken(tmp_path_factory):
     workdir = tmp_path_factory.mktemp("unbroken") / "run"
     code, out, err = train_in_a_process(workdir)
     assert code == 0, err
-    assert err == "", "start-up is quiet"
+    assert err == ""
     assert f"trainers.evaluate --workdir {workdir}" in out
     return workdir
 

@@ -16,6 +16,7 @@ import types
 
 import pytest
 
+from tests.processes import Command
 from trainers import command_line
 from tuning import chief
 from tuning import search
@@ -34,22 +35,18 @@ def start(workdir, *words, **options):
     )
 
 
-def start_module(module, *words, stdout=subprocess.PIPE, **environment):
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *map(str, words)],
-        cwd=ROOT,
-        # Sums depend on the number of threads in their last digit.
-        env={**os.environ, "TF_NUM_INTRAOP_THREADS": "1", **environment},
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
+def start_module(module, *words, stdout=None, **environment):
+    # Sums depend on the number of threads in their last digit.
+    environment = {"TF_NUM_INTRAOP_THREADS": "1", **environment}
+    return Command(
+        module, *words, env={**os.environ, **environment}, stdout=stdout
     )
 
 
 def finish(process):
     out, err = process.communicate(timeout=600)
     assert process.returncode == 0, f"{out}{err}"
-    assert err == "", "start-up is quiet"
+    assert err == ""
     return out
 
 
@@ -178,11 +175,10 @@ def workers(log):
 def test_killed_a_search_goes_on_and_ends_the_same(search_run, tmp_path):
     workdir, log = tmp_path / "search", tmp_path / "out.txt"
     checkpoint = workdir / "trials" / "trial_2" / "checkpoints" / "latest.keras"
-    with open(log, "w") as out:
-        process = start(workdir, "--workers", "1", stdout=out)
-        wait_for(checkpoint.exists, process)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+    process = start(workdir, "--workers", "1", stdout=log)
+    wait_for(checkpoint.exists, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
     end = time.monotonic() + 30
     while is_running(workers(log)[1]):
         assert time.monotonic() < end, "the worker outlives its launcher"
@@ -202,12 +198,11 @@ def test_a_killed_worker_is_replaced(search_run, tmp_path):
             return False
         return "worker_1" in json.loads(oracle.read_text())["ongoing_trials"]
 
-    with open(log, "w") as out:
-        process = start(workdir, "--workers", "2", stdout=out)
-        wait_for(at_work, process)
-        killed = workers(log)[1]
-        os.kill(killed, signal.SIGKILL)
-        finish(process)
+    process = start(workdir, "--workers", "2", stdout=log)
+    wait_for(at_work, process)
+    killed = workers(log)[1]
+    os.kill(killed, signal.SIGKILL)
+    finish(process)
     assert "worker_1 was killed (SIGKILL)" in log.read_text()
     assert workers(log)[1] != killed
     assert_equal_searches(search_run, workdir)

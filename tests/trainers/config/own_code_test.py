@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from embeddings_tf.datasets.own_data import is_own_data
 from tests.datasets.image_folders import write_classes
+from tests.processes import Command
 from tests.trainers.commands import QUICK
 from tests.trainers.commands import ROOT
 from tests.trainers.commands import call
@@ -320,33 +321,36 @@ def test_trained_and_evaluated(code, method, tmp_path):
     assert results["evaluation"]["test"]["examples"] == 36
 
 
+# Ends the process at once when its first checkpoint is written.
+END_AFTER_AN_EPOCH = """
+import os
+from trainers.training import checkpoint
+
+save = checkpoint.Checkpoint.on_epoch_end
+
+def save_and_end(*arguments, **options):
+    save(*arguments, **options)
+    os._exit(9)
+
+checkpoint.Checkpoint.on_epoch_end = save_and_end
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["Spread", "Weighted"])
 def test_resumed_and_evaluated_in_other_processes(code, method, tmp_path):
     workdir = tmp_path / "run"
-    command = start(code, workdir, f"method.name={code}:{method}")
-    killed = (
-        "import os, sys; from trainers import train; "
-        "from trainers.training import checkpoint; "
-        "save = checkpoint.Checkpoint.on_epoch_end; "
-        "checkpoint.Checkpoint.on_epoch_end = lambda *a, **k: "
-        "(save(*a, **k), os._exit(9)); train.main(sys.argv[1:])"
-    )
-
-    def process(*words):
-        return subprocess.run(
-            [sys.executable, *map(str, words)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
-
-    assert process("-c", killed, *command).returncode == 9
-    resumed = process("-m", "trainers.train", *command)
-    assert resumed.returncode == 0, resumed.stderr
-    assert "Resuming after epoch 1." in resumed.stdout
-    evaluated = process("-m", "trainers.evaluate", "--workdir", workdir)
-    assert evaluated.returncode == 0, evaluated.stderr
+    words = start(code, workdir, f"method.name={code}:{method}")
+    killed = Command("trainers.train", *words, before=END_AFTER_AN_EPOCH)
+    killed.communicate()
+    assert killed.returncode == 9
+    resumed = Command("trainers.train", *words)
+    out, err = resumed.communicate()
+    assert resumed.returncode == 0, err
+    assert "Resuming after epoch 1." in out
+    evaluated = Command("trainers.evaluate", "--workdir", workdir)
+    _, err = evaluated.communicate()
+    assert evaluated.returncode == 0, err
 
 
 def test_a_wrong_name_is_one_line(capsys, tmp_path, in_checkout):
@@ -591,11 +595,9 @@ def test_a_fine_tuned_network_with_own_layers_loads_again(tmp_path):
     flags = [f"--config.{field}" for field in fields]
     command = [*found, "--workdir", run, *QUICK, *flags]
     assert call(train, *command, "--config.steps_per_epoch=2") == 0
-    subprocess.run(
-        [sys.executable, "-m", "trainers.evaluate", "--workdir", str(run)],
-        check=True,
-        cwd=ROOT,
-    )
+    evaluated = Command("trainers.evaluate", "--workdir", run)
+    _, err = evaluated.communicate()
+    assert evaluated.returncode == 0, err
 
 
 def test_a_file_runs_as_it_is_now(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ import pytest
 import tensorflow as tf
 
 from tests import conformance_test
+from tests.processes import Command
 from tests.trainers.train_test import ROOT
 from tests.trainers.train_test import TINY
 from tests.trainers.train_test import one_line_error
@@ -263,14 +264,7 @@ def training(workdir, *overrides):
 @pytest.mark.slow
 def test_two_workers_take_the_steps_of_one():
     """With every loss and objective, also on a batch that splits unevenly."""
-    take_steps = functools.partial(
-        subprocess.Popen,
-        [sys.executable, "-m", "tests.trainers.worker_steps"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    take_steps = functools.partial(Command, "tests.trainers.worker_steps")
     with Workers(take_steps) as workers:
         ends = [workers.ends(index) for index in range(2)]
     for code, _, err in ends:

@@ -3,11 +3,12 @@
 import builtins
 import contextlib
 import errno
-import multiprocessing
 import os
 import pathlib
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -20,26 +21,29 @@ from trainers.workdirs import workdir
 RUN = run_from_config({"loss": {"name": "TripletLoss"}})
 
 
-def _hold(path, held, done, function):
-    with function(path):
-        held.set()
-        done.wait(60)
+_HOLD = """
+import sys
+from trainers.workdirs import lock
+
+with getattr(lock, sys.argv[1])(sys.argv[2]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
 
 
 @contextlib.contextmanager
 def held_by_another(path, function):
     """Opens a workdir in another process."""
-    context = multiprocessing.get_context("spawn")
-    held, done = context.Event(), context.Event()
-    arguments = (str(path), held, done, function)
-    holder = context.Process(target=_hold, args=arguments)
-    holder.start()
-    try:
-        assert held.wait(60)
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLD, function.__name__, str(path)],
+        cwd=pathlib.Path(__file__).parents[3],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout.readline() == "held\n"
         yield
-    finally:
-        done.set()
-        holder.join(60)
+        holder.stdin.close()
 
 
 def test_a_second_process_is_refused(tmp_path):

@@ -1,0 +1,9 @@
+"""Imported by the server of `processes.py` before it starts any command."""
+
+from trainers.terminal.quiet import quiet_import
+
+with quiet_import():
+    import tensorflow  # noqa: F401
+    import tensorflow_probability  # noqa: F401
+
+    import embeddings_tf  # noqa: F401
