@@ -16,8 +16,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).parents[1]
-_server = multiprocessing.get_context("forkserver")
-_server.set_forkserver_preload(["tests.preloaded"])
+# For `multiprocessing`; its processes have TensorFlow imported, too.
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(["tests.preloaded"])
 
 
 class Command:
@@ -37,7 +38,7 @@ class Command:
         self._texts = None
         for path in self._files:
             path.touch()
-        self._process = _server.Process(
+        self._process = context.Process(
             target=_run,
             args=(
                 [module, *map(str, words)],
