@@ -61,6 +61,7 @@ def test_the_speed_of_a_folder_is_that_of_the_result_file():
     assert module.text(side_by_side.load("image_folder")) in between
 
 
+@pytest.mark.slow
 def test_the_result_of_an_existing_folder_names_its_data(
     tmp_path, monkeypatch, capsys
 ):

@@ -139,6 +139,7 @@ def test_saved_and_exported(make, policy, tmp_path):
         np.testing.assert_allclose(variance, expected[:, 2:], **tolerance)
 
 
+@pytest.mark.slow
 def test_embeddings_of_an_encoder_that_ends_in_half_precision(policy, tmp_path):
     """Scores are of the same embeddings in float32, also in the export."""
     encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])

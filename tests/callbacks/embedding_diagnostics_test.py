@@ -110,6 +110,7 @@ def test_active_negatives_by_loop():
     assert 0 < np.mean(active) < 1
 
 
+@pytest.mark.slow
 def test_gaussians_and_learned_parameters():
     encoder = keras.Sequential([keras.Input((3,)), GaussianEmbedding(2)])
     model = EmbeddingModel(encoder, StochasticPrototypes(2))

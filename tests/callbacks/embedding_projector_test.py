@@ -302,6 +302,7 @@ def test_an_empty_folder_is_refused():
         EmbeddingProjector(np.zeros((3, 2)), np.arange(3), "")
 
 
+@pytest.mark.slow
 def test_nothing_is_written_again_after_the_last_epoch(tmp_path, monkeypatch):
     written = []
     write = EmbeddingProjector.write_embeddings

@@ -116,6 +116,7 @@ def test_names_for_every_method(name, tmp_path):
         assert 0 <= values[share] <= 1
 
 
+@pytest.mark.slow
 def test_variance_of_full_covariances_by_numpy(tmp_path):
     """The variances are a softplus of columns 2 and 3; means are 0 and 1."""
     layer = keras.layers.Dense(5, use_bias=False)
@@ -263,6 +264,7 @@ def test_a_loss_that_only_the_own_step_knows_is_refused_at_once(
     assert not (tmp_path / "logs").exists()
 
 
+@pytest.mark.slow
 def test_own_steps_whose_loss_is_known(tmp_path):
     x, labels = X[:4], LABELS[:4]
 
@@ -282,6 +284,7 @@ def test_own_steps_whose_loss_is_known(tmp_path):
     assert found == pytest.approx(float(losses.TripletLoss(2.0)(labels, z)))
 
 
+@pytest.mark.slow
 def test_names_in_the_event_file(tmp_path):
     watch = callbacks.TrainingDiagnostics(
         X, LABELS, tmp_path, histograms_every=2
@@ -329,6 +332,7 @@ def test_loss_and_gradient_by_numpy(tmp_path):
     assert values["norm"] == pytest.approx(norms.mean(), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -475,6 +479,7 @@ def test_not_a_batch(x, labels, error, tmp_path):
         callbacks.TrainingDiagnostics(x, labels, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_rate_of_an_epoch_is_not_that_of_the_next(tmp_path):
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     model.compile(keras.optimizers.SGD(0.5), losses.TripletLoss())
@@ -492,6 +497,7 @@ def test_the_rate_of_an_epoch_is_not_that_of_the_next(tmp_path):
     np.testing.assert_allclose(found, [0.5, 0.5, 0.05])
 
 
+@pytest.mark.slow
 def test_a_learning_rate_that_is_a_plain_number(tmp_path):
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
     rate = keras.optimizers.SGD(learning_rate=lambda: 0.25)
@@ -502,6 +508,7 @@ def test_a_learning_rate_that_is_a_plain_number(tmp_path):
     assert watch.values["learning_rate"] == 0.25
 
 
+@pytest.mark.slow
 def test_a_head_of_an_encoder_with_two_inputs(tmp_path):
     inputs = {n: keras.Input((w,), name=n) for n, w in [("a", 3), ("b", 2)]}
     joined = keras.layers.Concatenate()([inputs["a"], inputs["b"]])
@@ -534,6 +541,7 @@ def test_a_loss_per_row_on_replicas(tmp_path, strategy):
     assert watch.values["loss"] == pytest.approx(np.mean(values), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_loss_per_row(tmp_path):
     encoder = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2)])
     encoder.compile("sgd", losses.TripletLoss(reduction="none"))

@@ -204,6 +204,7 @@ def test_a_training_logs_it_and_warns_once():
     assert history.history["val_variance_share"] == [1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_a_later_training_does_not_warn_of_an_earlier_one():
     """A warning fails this test."""
     held_out = EmbeddingEvaluation(X, LABELS, {"nothing": lambda *_: 0})

@@ -59,6 +59,7 @@ def test_the_default_is_every_trained_kind():
     assert kinds.default == TRAINED_KINDS
 
 
+@pytest.mark.slow
 def test_fresh_draws_in_each_batch():
     x = np.random.default_rng(0).integers(0, 256, (10, 8, 8, 3), "uint8")
     labels = np.zeros(10, "int32")

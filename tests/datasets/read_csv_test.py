@@ -284,6 +284,7 @@ def test_the_split_of_each_row(table):
     fails(table, "label,x\na,1\n", "has no label 'split'", label="split")
 
 
+@pytest.mark.slow
 def test_a_long_cell_of_another_column_does_not_pad_all_rows(table):
     text = "path,label,caption\n"
     for number in range(300):

@@ -69,6 +69,7 @@ def request_of_json(path, body) -> predict_pb2.PredictRequest:
     return request
 
 
+@pytest.mark.slow
 def test_rest_client(trained, monkeypatch):
     path = trained / "numbers" / "1"
     signature = tf.saved_model.load(str(path)).signatures["identify_bytes"]

@@ -110,6 +110,7 @@ def exported(request, tmp_path_factory):
 QUERY = np.concatenate([images(8), images(12, 2)]).astype("float32")
 
 
+@pytest.mark.slow
 def test_identify(exported):
     expected = exported.gallery.identify(QUERY)
     assert 0 < expected["accepted"].mean() < 1

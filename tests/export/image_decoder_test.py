@@ -109,6 +109,7 @@ def test_images_of_16_bits_that_the_library_refuses(channels, crop, tmp_path):
         assert "all below 16; scale it to 8 bits" in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float64"])
 def test_a_model_of_other_types_takes_files(dtype, tmp_path):
     """The decoder returns float32, which is rounded or cast for it."""

@@ -181,6 +181,7 @@ class TestLimits:
         ):
             serve(**waves(1, 33))
 
+    @pytest.mark.slow
     def test_samples_of_a_file(self, tmp_path):
         encoder = keras.Sequential([keras.Input((1,)), keras.layers.Dense(2)])
         path = export_saved_model(

@@ -164,6 +164,7 @@ def test_inputs_of_open_size_are_padded_if_they_have_lengths(
     assert has_length or "batching" in found["warm_up_error"]
 
 
+@pytest.mark.slow
 def test_full_covariances_are_points_and_variances(tmp_path):
     """Clients do not get the five numbers that only the objective reads."""
     encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5)])

@@ -82,6 +82,7 @@ def query(shape):
     return np.concatenate(parts).astype("float32")
 
 
+@pytest.mark.slow
 def test_answers_of_the_export_are_the_answers_of_the_gallery(exported):
     x = query(exported.shape)
     expected = exported.gallery.identify(x)
@@ -138,6 +139,7 @@ def test_table_and_facts_for_clients(exported):
     }
 
 
+@pytest.mark.slow
 def test_the_result_of_the_preprocessing_is_checked(tmp_path):
     found = Exported(SMALL, tmp_path, lambda image: 2 * image)
     x = query(SMALL)
@@ -147,6 +149,7 @@ def test_the_result_of_the_preprocessing_is_checked(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_checks_of_the_preprocessing_run_without_python(tmp_path):
     """A server has no Python; the range is checked while it is embedded."""
     image = keras.Input(SMALL, name="image")

@@ -59,6 +59,7 @@ def exported(tmp_path_factory):
     return export_saved_model(model, folder, max_rows=5)
 
 
+@pytest.mark.slow
 def test_requests_are_answered_and_can_be_batched(exported):
     """With batching, TensorFlow Serving refuses other numbers of rows."""
     served = tf.saved_model.load(exported)

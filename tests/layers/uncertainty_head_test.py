@@ -41,6 +41,7 @@ def trained_head(rng, **arguments):
     return head
 
 
+@pytest.mark.slow
 def test_only_features_unlike_those_of_training_have_a_penalty():
     rng = np.random.default_rng(0)
     head = trained_head(rng)
@@ -67,6 +68,7 @@ def test_only_features_unlike_those_of_training_have_a_penalty():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.03, 0.125, 1.0])
 @pytest.mark.parametrize("steps", [100, 400])
 def test_usual_features_have_no_penalty_while_averages_settle(scale, steps):

@@ -174,6 +174,7 @@ def test_big_ids_in_fit(loss, start):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_bad_labels_in_fit():
     x, y = np.ones((4, 2), "float32"), np.array([0.0, 0.3, 0.6, 1.0])
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)])

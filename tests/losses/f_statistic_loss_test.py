@@ -157,6 +157,7 @@ def test_arithmetic():
         np.testing.assert_allclose(values, -np.log(1 - phi), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_noise_has_its_expectation():
     """If classes do not differ, Phi is uniform and -ln Phi exponential.
 
@@ -460,6 +461,7 @@ def test_xla_with_few_rows(equal_variance):
         assert value == 0 and not gradient.numpy().any(), labels
 
 
+@pytest.mark.slow
 def test_xla_with_several_blocks():
     """XLA knows a bound of the number of classes, not the number."""
     labels = tf.constant(np.arange(60) % 7, tf.int32)

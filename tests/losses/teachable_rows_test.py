@@ -86,6 +86,7 @@ def test_silent_where_rows_teach(options):
     assert found == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels", [SINGLETONS, np.zeros(90, int)], ids=["singletons", "one_class"]
 )

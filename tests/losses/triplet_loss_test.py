@@ -286,6 +286,7 @@ def test_errors(arguments, message):
         triplet_loss([0, 0, 1], points(3), **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average_over", ["all", "active"])
 def test_classes_of_many_rows_in_xla(average_over):
     """More positives than XLA sorts in part; many equal distances."""

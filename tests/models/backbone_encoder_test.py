@@ -69,6 +69,7 @@ def changes(networks, rate, optimizer, with_objective):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("optimizer", "with_objective"),
     [
@@ -88,6 +89,7 @@ def test_a_step_is_the_rate_times_as_large(networks, optimizer, with_objective):
         np.testing.assert_allclose(found, wanted, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_objective", [False, True])
 def test_a_network_that_was_compiled_does_not_hide_the_loss(
     tmp_path, with_objective
@@ -111,6 +113,7 @@ def test_a_network_that_was_compiled_does_not_hide_the_loss(
     assert history["loss"] == [pytest.approx(expected, rel=1e-5)]
 
 
+@pytest.mark.slow
 def test_the_rate_of_single_steps(networks):
     """As Keras's `train_on_batch` takes them."""
     steps = []
@@ -136,6 +139,7 @@ def test_frozen(networks):
     assert all(change.any() for change in head)
 
 
+@pytest.mark.slow
 def test_the_rate_is_saved(networks, tmp_path):
     model = EmbeddingModel(encoder(networks, 0.25), losses.TripletLoss())
     model.compile("adam")

@@ -201,6 +201,7 @@ class TestTraining:
         assert held_out[-1] > blind + 1
         assert history["kl"][-1] > 0.5
 
+    @pytest.mark.slow
     def test_beta_presses_the_code(self):
         kl = []
         for beta in (0.1, 100.0):
@@ -334,6 +335,7 @@ class TestEmbedding:
             x, verbose=0, return_dict=True
         ) == model.evaluate(x, verbose=0, return_dict=True)
 
+    @pytest.mark.slow
     def test_export(self, tmp_path):
         model, x = new_model(), images()
         path = export_saved_model(model, tmp_path)

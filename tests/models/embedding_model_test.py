@@ -69,6 +69,7 @@ def sequential():
 
 
 class TestTraining:
+    @pytest.mark.slow
     def test_fit_lowers_the_loss(self):
         model = new_model()
         before = float(model.objective.noise_variance)
@@ -471,6 +472,7 @@ class Own(keras.layers.Layer):
         return cls(layer, **config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", "mixed_float16"])
 def test_clipped_steps_of_two_replicas_equal_those_of_one(precision, strategy):
     x = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
@@ -525,6 +527,7 @@ def test_a_model_that_was_compiled_without_an_optimizer_is_loaded(tmp_path):
     np.testing.assert_array_equal(loaded(x), model(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "remedy"),
     [("train_on_batch", "`fit`"), ("test_on_batch", "`evaluate`")],

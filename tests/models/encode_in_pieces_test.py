@@ -55,6 +55,7 @@ def assert_equal_training(one, other, atol=1e-5):
 
 
 class TestEquality:
+    @pytest.mark.slow
     @pytest.mark.parametrize("piece_size", [5, 20])
     def test_regularisers_of_weights_and_activations_count_once(
         self, piece_size
@@ -72,6 +73,7 @@ class TestEquality:
         assert len(whole.losses) == 2 and min(whole.losses) > 0.01
         assert_equal_training(trained(model(piece_size)), trained(whole))
 
+    @pytest.mark.slow
     def test_fit_with_metrics_and_a_last_batch_of_fewer_rows(self):
         def norm(y_true, y_pred):
             return tf.norm(y_pred, axis=-1)
@@ -92,6 +94,7 @@ class TestEquality:
             histories.append([*history.history.values()])
         np.testing.assert_allclose(*histories, rtol=1e-5)
 
+    @pytest.mark.slow
     def test_a_plain_loss_trains_as_with_compile(self):
         model = new_model(None, *dense_layers(), objective=TripletLoss())
         plain = keras.models.clone_model(model.encoder)
@@ -212,6 +215,7 @@ class TestState:
         assert isinstance(loaded.objective, TripletLoss)
         assert_equal_training(trained(loaded), trained(model))
 
+    @pytest.mark.slow
     def test_encoders_of_several_inputs(self):
         def model(piece_size):
             keras.utils.set_random_seed(0)

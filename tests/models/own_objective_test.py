@@ -95,6 +95,7 @@ def test_two_replicas_compare_all_rows(objective_class, strategy):
         np.testing.assert_allclose(values, [expected] * 3, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks_of_replicas(objective_class, strategy):
     names = ["replicas", "replicas_fit"]
     assert check_objective(objective_class, only=names) == names

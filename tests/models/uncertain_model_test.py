@@ -76,6 +76,7 @@ METHODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -261,6 +262,7 @@ def test_features_of_functional_and_subclassed_encoders():
     np.testing.assert_array_equal(features[:, :3], embedding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalised", [True, False])
 def test_the_encoder_trains_as_without_a_head(normalised):
     """In one pass and in two."""
@@ -307,6 +309,7 @@ def test_the_norm_of_the_head_does_not_clip_the_encoder():
         assert np.linalg.norm(step) == pytest.approx(0.01, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_evaluation_changes_no_weight_and_drops_no_unit():
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
     model = compiled(
@@ -388,6 +391,7 @@ class Counted(keras.layers.Layer):
         return inputs + tf.stop_gradient(zeros)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("last", "trainable", "passes"),
     [
@@ -559,6 +563,7 @@ ROWS = np.random.default_rng(3).normal(size=(12, 4)).astype("float32")
 CLASSES = np.repeat(np.arange(3), 4)
 
 
+@pytest.mark.slow
 def test_a_head_does_not_train_frozen_parts_of_the_objective():
     distance = layers.PairDistance((8,))
     distance.trainable = False
@@ -583,6 +588,7 @@ class Penalty(keras.layers.Layer):
         return inputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece_size", [None, 5])
 def test_penalties_are_of_the_training_pass_also_with_a_head(piece_size):
     found = {}
@@ -606,6 +612,7 @@ def test_penalties_are_of_the_training_pass_also_with_a_head(piece_size):
     assert found[True] > 10
 
 
+@pytest.mark.slow
 def test_predictions_follow_layers_that_a_compile_changed():
     encoder = dense_encoder()
     model = compiled(
@@ -630,6 +637,7 @@ def test_metrics_are_returned_once():
     assert found == pytest.approx(list(named.values()))
 
 
+@pytest.mark.slow
 def test_a_frozen_encoder_stays_frozen_in_a_file(tmp_path):
     encoder = dense_encoder()
     encoder.trainable = False
@@ -681,6 +689,7 @@ def test_losses_that_the_objective_adds_count_once(head):
         assert own == pytest.approx(100 + 2)  # and the squares of two ones
 
 
+@pytest.mark.slow
 def test_statistics_that_are_no_trained_weights_do_not_freeze_an_encoder():
     normalised = keras.layers.Normalization()
     normalised.adapt(ROWS)
@@ -714,6 +723,7 @@ def vector_model(loss=None, **arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_batch_without_rows_does_no_harm():
     model = vector_model()
     model.train_on_batch(vectors(), THREE_CLASSES)

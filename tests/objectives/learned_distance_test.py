@@ -392,6 +392,7 @@ def test_another_loss_of_the_encoder():
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [5, 2])
 def test_another_loss_of_the_encoder_in_two_replicas(strategy, split):
     """Replicas have the values and the gradients of one batch."""
@@ -574,6 +575,7 @@ def log_likelihood_ratio(a, b):
     return same.logpdf(pairs) - alone.logpdf(a) - alone.logpdf(b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "divergence",
     [
@@ -654,6 +656,7 @@ class TestModel:
         model.compile(keras.optimizers.Adam(0.01))
         return model
 
+    @pytest.mark.slow
     def test_fit_tells_pairs_apart(self):
         model, x = self.model(), self.data()
         first = model.evaluate(x, self.LABELS, batch_size=24, verbose=0)

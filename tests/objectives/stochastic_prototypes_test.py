@@ -443,6 +443,7 @@ class TestIntersectionEstimate:
                 value, -np.log(problem.estimate_at(z)), rtol=1e-4, atol=1e-5
             )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dim", [1, 2])
     def test_unbiased(self, dim):
         """The mean over seeds equals the integral and the naive sampler."""

@@ -68,6 +68,7 @@ def on_replicas(function, split, *arrays):
     return tuple(np.concatenate(results) for results in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block_size",
     [2 * NUM_ROWS, pytest.param(2**20, marks=pytest.mark.slow)],
@@ -120,6 +121,7 @@ def test_each_replica_computes_its_block_of_rows(is_symmetric):
     np.testing.assert_allclose(sums, [square, square], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_second_derivatives():
     """The gradient of a norm of the gradient, as in a gradient penalty."""
     labels, z, _ = batch()

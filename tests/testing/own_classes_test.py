@@ -236,6 +236,7 @@ def test_a_batch_of_another_width():
     assert testing.check_loss(make, batch=wide, only=names) == names
 
 
+@pytest.mark.slow
 def test_a_batch_of_other_classes():
     """Five classes of twenty rows in all, whose ids are not 0 to 4."""
 

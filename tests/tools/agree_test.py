@@ -128,6 +128,7 @@ def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
         agree.main([*words, "0.01"])
 
 
+@pytest.mark.slow
 def test_a_rerun_of_a_recipe_without_folds_is_recorded(tmp_path, monkeypatch):
     monkeypatch.setattr(sentinels, "FILE", tmp_path / "sentinels.json")
     path = next(

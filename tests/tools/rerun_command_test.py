@@ -41,6 +41,7 @@ def stored_runs():
             yield start["recipe"], start["config"], []
 
 
+@pytest.mark.slow
 def test_every_stored_run_is_repeated_by_its_command():
     count = 0
     for recipe, config, folds in stored_runs():

@@ -13,6 +13,7 @@ def test_the_page_has_the_table_of_the_result_files():
     assert page == study.table(found)
 
 
+@pytest.mark.slow
 def test_among_two_of_three_classes():
     # Classes at 0, 1 and 10, two images each. The second image of class 1 lies
     # between the images of class 0, so with both classes the neighbours of

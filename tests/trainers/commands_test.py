@@ -123,12 +123,14 @@ def test_a_workdir_that_cannot_be_written(tmp_path, capsys):
     assert "cannot write to the workdir" in message
 
 
+@pytest.mark.slow
 def test_a_diverging_run(tmp_path, capsys):
     rate = "--config.optimizer.learning_rate.initial_learning_rate=1e38"
     message = refused(capsys, train, *tiny(train, tmp_path / "run", rate))
     assert "the loss became" in message or "set became NaN" in message
 
 
+@pytest.mark.slow
 def test_a_second_process_on_a_workdir(run, capsys):
     with open_workdir(str(run)):
         message = refused(capsys, train, *tiny(train, run))
@@ -205,6 +207,7 @@ def test_a_finished_run_keeps_its_commit(run, tmp_path):
     assert results["training"]["commit"] == "of its training"
 
 
+@pytest.mark.slow
 def test_an_unfinished_training_is_said_to_be_one(run, tmp_path, capsys):
     """`evaluate` and `export` take the best of the epochs that there are."""
     path = run / "checkpoints" / "latest.keras"
@@ -615,6 +618,7 @@ class TestExport:
         assert "from 1 to 2^63 - 1" in message
         assert not (tmp_path / "model").exists()
 
+    @pytest.mark.slow
     def test_folders_that_are_no_versions(self, run, tmp_path):
         model = tmp_path / "model"
         for name in ("²", "٣", "7", "latest", str(10**30)):

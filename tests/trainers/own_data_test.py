@@ -75,6 +75,7 @@ def arrays(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_names_of_classes_reach_the_end(arrays, tmp_path, capsys):
     run = tmp_path / "run"
     assert call(train, *start(run, f"arrays:{arrays}")) == 0
@@ -232,6 +233,7 @@ def test_a_run_keeps_to_the_data_of_its_start(arrays):
             require_recorded_data("run", data, other)
 
 
+@pytest.mark.slow
 def test_every_class_is_divided(arrays, tmp_path, capsys):
     run = tmp_path / "run"
     more = ("division.by=examples", "batches.num_per_class=2")
@@ -357,6 +359,7 @@ def test_other_speakers_are_refused_if_speakers_are_divided(tmp_path, way):
         require_same_classes(tmp_path, found([*speakers, "another"]))
 
 
+@pytest.mark.slow
 def test_a_claimed_run_that_did_not_train_yet_records_its_classes(
     arrays, tmp_path
 ):
@@ -678,6 +681,7 @@ def test_check_warns_of_channels_first_and_of_unknown(tmp_path, capsys):
         assert second.startswith("the class 'unknown' cannot be enrolled")
 
 
+@pytest.mark.slow
 def test_a_training_warns_of_unknown_while_it_can_be_renamed(tmp_path):
     names = np.array(["a", "b", "c", "d", "e", "unknown"]).repeat(8)
     x = RNG.normal(size=(48, 4)).astype("float32")
@@ -921,6 +925,7 @@ def test_check_of_a_named_set(capsys, monkeypatch):
     assert "none is damaged" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_evaluate_refuses_rows_that_moved_into_the_test(tmp_path, capsys):
     """The rows of each class are sorted anew, with the same names."""
     rng = np.random.default_rng(0)

@@ -138,6 +138,7 @@ def test_trials_may_be_added_but_the_space_may_not_change(tmp_path):
         make_oracle(tmp_path, values=(1, 2))
 
 
+@pytest.mark.slow
 def test_a_value_that_was_not_drawn_ends_the_search(tmp_path):
     """keras-tuner would give it its default, and change the space."""
 
@@ -176,6 +177,7 @@ def test_a_space_that_sets_something_else_is_refused(tmp_path):
         searching(4)
 
 
+@pytest.mark.slow
 def test_trials_of_other_own_code_are_refused(tmp_path):
     """An interrupted trial would otherwise be recorded as failed."""
     code = tmp_path / "mine.py"

@@ -27,6 +27,7 @@ def test_densities_and_means(pixels):
     assert pixels(figure).std() > 5
 
 
+@pytest.mark.slow
 def test_all_zero_is_drawn(pixels):
     properties = metrics.distance_properties(np.zeros((4, 4)))
     pixels(viz.distance_properties_figure(properties))

@@ -36,6 +36,7 @@ def recordings():
     return waveforms.astype(np.float32), np.array([16000, 9000, 7000], np.int32)
 
 
+@pytest.mark.slow
 def test_in_tf_data():
     waveforms, lengths = recordings()
     dataset = tf.data.Dataset.from_tensor_slices((waveforms, lengths))
@@ -143,6 +144,7 @@ def test_bad_recordings(name):
         speech.front_end(waveforms, lengths)
 
 
+@pytest.mark.slow
 def test_bad_recordings_in_an_exported_model(tmp_path):
     features = exported(lambda *inputs: speech.front_end(*inputs)[0], tmp_path)
     for waveforms, lengths, message in bad_recordings().values():

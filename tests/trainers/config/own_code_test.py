@@ -301,6 +301,7 @@ def start(code, workdir, *more):
     return ["--config", recipe, "--workdir", workdir, *flags]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["Spread", "Weighted"])
 def test_trained_and_evaluated(code, method, tmp_path):
     workdir = tmp_path / "run"

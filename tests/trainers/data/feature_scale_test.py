@@ -48,11 +48,13 @@ def test_constant_features_are_refused(tmp_path, capsys):
     assert "of all training examples are equal; look at arrays:" in error
 
 
+@pytest.mark.slow
 def test_a_small_feature_is_named(tmp_path):
     with pytest.warns(UserWarning, match=r"Features 1 \(counted from 0\)"):
         assert call(train, *words(tmp_path, [1.0, 1e-5, 10.0])) == 0
 
 
+@pytest.mark.slow
 def test_large_features_pass(tmp_path, recwarn):
     assert call(train, *words(tmp_path, [1.0, 1.0, 1e6])) == 0
     assert not [w for w in recwarn if "Features" in str(w.message)]
@@ -90,6 +92,7 @@ def test_columns_of_a_table_are_named(tmp_path, capsys):
     assert f"Features 'width' of csv:{table} have values up to" in error
 
 
+@pytest.mark.slow
 def test_a_constant_feature_is_named(tmp_path):
     """Inference divides a later value by the smallest deviation."""
     with pytest.warns(UserWarning, match=r"Features 1 .* same .* 1,000 times"):
@@ -132,6 +135,7 @@ def test_large_values_that_float32_tells_apart_pass(dtype):
     require_usable_scale(FEATURES, times(dtype, 60))
 
 
+@pytest.mark.slow
 def test_every_command_refuses_too_large_features(tmp_path, capsys):
     """In rows that were not trained on, which no other check has seen."""
     value = -1e16

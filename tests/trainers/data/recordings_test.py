@@ -17,6 +17,7 @@ from trainers.data.goal_front_end import LEAST_RATE
 from trainers.data.goal_front_end import goal_front_end
 
 
+@pytest.mark.slow
 def test_threads_share_one_trace(monkeypatch, caplog):
     """TensorFlow warns of calls that wait for the trace of another thread."""
     traced = []
@@ -109,6 +110,7 @@ def test_the_function_of_the_page_on_speech_serves_batches(tmp_path):
     np.testing.assert_allclose(batch[1], alone, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_front_end_that_returns_features_alone_is_refused():
     wave = 999 * np.random.default_rng(0).normal(size=8000)
     x = datasets.Utterances(wave, [8000], sample_rate=16000)

@@ -48,6 +48,7 @@ def test_factors_that_depend_on_each_other():
     assert modularity_of_ideal(factors) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_explicitness_of_held_out_combinations():
     """A random code of each combination says nothing of other combinations."""
     factors = np.array([*itertools.product(range(2), repeat=6)])

@@ -105,6 +105,7 @@ def test_leave_one_out_of_points():
     assert 0 < expected < 1
 
 
+@pytest.mark.slow
 def test_leave_one_out_of_matches():
     """Gaussians so narrow that the noise decides nothing."""
     gallery, queries = rows(0, 4), rows(1, 4)
