@@ -63,7 +63,7 @@ def det_figure(
     lowest = np.clip(smallest / 2, 1e-5, 0.1)
     # Outside the axes, but finite, so that lines keep their direction.
     outside = lowest / 100
-    figure = Figure(figsize=(5.6, 5.4), layout="constrained")
+    figure = Figure(figsize=(5.6, 5.8), layout="constrained")
     panel = figure.subplots()
     for index, (name, both) in enumerate(rates.items()):
         x, y = norm.ppf(np.clip(both, outside, 1 - outside))
@@ -83,7 +83,7 @@ def det_figure(
         ylabel="misses, % of pairs of one class",
     )
     panel.grid(alpha=0.3)
-    panel.legend(loc="upper right")
+    figure.legend(loc="outside lower center", ncols=2)
     return methods.finished(figure, title)
 
 

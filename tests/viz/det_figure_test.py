@@ -58,7 +58,7 @@ def test_perfect_and_useless_scores_are_drawn(pixels):
     # The corner without errors lies outside the axes.
     corner = figure.axes[0].lines[0].get_xdata()[1]
     assert corner < figure.axes[0].get_xlim()[0]
-    names = figure.axes[0].get_legend().get_texts()
+    names = figure.legends[0].get_texts()
     assert [text.get_text() for text in names] == list(curves)
     pixels(figure)
 
