@@ -310,8 +310,9 @@ def summary(results: dict) -> str:
     """Returns a text table: errors in per cent, and minDCF."""
     lines = []
     for split, found in results.items():
+        width = max(18, *(len(name) + 1 for name in found))
         lines.append(
-            f"{split.replace('_', ' '):<18}{'EER, %':>8}{'95 %':>16}"
+            f"{split.replace('_', ' '):<{width}}{'EER, %':>8}{'95 %':>16}"
             f"{'1 - AUC, %':>12}{'minDCF':>8}{'Cllr':>8}{'calibrated':>12}"
             f"{'minimum':>9}"
         )
@@ -319,7 +320,7 @@ def summary(results: dict) -> str:
             if isinstance(row, dict):
                 ends = [f"{100 * end:.2f}" for end in row.get("interval", ())]
                 lines.append(
-                    f"{name.replace('_', ' '):<18}"
+                    f"{name.replace('_', ' '):<{width}}"
                     f"{100 * row['equal_error_rate']:>8.2f}"
                     f"{' to '.join(ends):>16}"
                     f"{100 * row['one_minus_auc']:>12.2f}"

@@ -137,7 +137,7 @@ def threshold_lines(found: dict) -> list[str]:
     """
     name = found.get("own_score", "")
     return [
-        f"{name.replace('_', ' '):<18}at {100 * row['rate']:g} % false accepts "
+        f"{name.replace('_', ' ')} at {100 * row['rate']:g} % false accepts "
         f"on validation classes: false accepts "
         f"{100 * row['false_accept_rate']:.2f} %{_interval(row)}, misses "
         f"{100 * row['miss_rate']:.2f} % (the score of `verify`)"

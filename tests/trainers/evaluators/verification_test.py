@@ -334,12 +334,16 @@ def test_large_costs_keep_the_columns_apart():
         "cllr_logistic": 1.01,
         "min_cllr": 0.875,
     }
-    found = {"plda": row, "trials": 28, "targets": 12}
+    found = {"stochastic_prototypes": row, "trials": 28, "targets": 12}
     table = verification.summary({"test": found}).splitlines()
     assert table[1].split() == [
-        *("plda", "50.00", "25.00", "0.917", "7.7e+05"),
+        *("stochastic", "prototypes", "50.00", "25.00", "0.917", "7.7e+05"),
         *("1.010", "0.875"),
     ]
+    # The columns end where their heads do.
+    assert table[0].index("EER, %") + len("EER, %") == (
+        table[1].index("50.00") + len("50.00")
+    )
 
 
 def test_plda_of_fewer_classes_than_its_dimensions(capsys):

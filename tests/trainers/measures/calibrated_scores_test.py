@@ -97,7 +97,7 @@ def test_the_printed_rate_has_its_interval():
     assert (low, high) == (0, 1)
     of_split = {"own_score": "near_miss", "near_miss": found}
     (line,) = calibrated_scores.threshold_lines(of_split)
-    assert line.startswith("near miss ")
+    assert line.startswith("near miss at 10 % false accepts")
     assert "50.00 % (95 % interval 0.00 to 100.00 %), misses" in line
     del row["false_accept_rate_interval"]
     (line,) = calibrated_scores.threshold_lines(of_split)
