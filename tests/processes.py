@@ -16,8 +16,11 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).parents[1]
-# For `multiprocessing`; its processes have TensorFlow imported, too.
-context = multiprocessing.get_context("forkserver")
+# For `multiprocessing`; its processes have TensorFlow imported, too. Elsewhere
+# than on Linux, libraries may not survive a fork, so each process imports it.
+context = multiprocessing.get_context(
+    "forkserver" if sys.platform == "linux" else "spawn"
+)
 context.set_forkserver_preload(["tests.preloaded"])
 
 
