@@ -31,7 +31,7 @@ Count = tuple[int, int, str]
 
 
 def reruns() -> Count:
-    """Tables with rows that were rerun and agree with their results."""
+    """Tables of which all reruns agree with the results in all numbers."""
     tables = sentinels.every_table()
     found = sentinels.equal_tables(sentinels.load())
     return len(found.intersection(tables)), len(tables), "tables agree"

@@ -153,15 +153,17 @@ def _summary(found: list[dict], tables: list[str]) -> list[str]:
     """What the table shows, and which results it leaves out."""
     rerun = {row["table"] for row in found}.intersection(tables)
     equal = equal_tables(found).intersection(tables)
-    apart = [name for name in tables if name in rerun - equal]
+    in_one = {row["table"] for row in found if is_equal(row)} & rerun
+    apart = [name for name in tables if name in rerun - in_one]
     lines = [
         "",
-        f"{len(rerun)} of {len(tables)} tables have a rerun. In {len(equal)} "
-        "of them, all reruns agree in all numbers.",
+        f"{len(rerun)} of {len(tables)} tables have a rerun. In {len(in_one)} "
+        "of them, at least one rerun agrees in all numbers; in "
+        f"{len(equal)}, all reruns do.",
     ]
     if apart:
         names = "; ".join(map(short_name, apart))
-        lines[-1] += f" In these, not all do: {names}."
+        lines[-1] += f" In these, no rerun does: {names}."
     if early := sum("cores" not in row for row in found):
         lines[-1] += (
             f" {early} of {len(found)} reruns were noted before the number of "
