@@ -1,10 +1,14 @@
 """Commands in processes of their own, which need not import TensorFlow.
 
 The import takes four to five seconds. One process imports TensorFlow, starts
-none of its threads, and forks for each command. Tests of what happens before or
-during the import use `subprocess`.
+none of its threads, and forks for each command. So all commands have the same
+hash seed, the environment does not change what is read during the import, and
+Python does not shut down: nothing that is registered at `atexit` runs. Tests of
+these things use `subprocess`.
 """
 
+import contextlib
+import functools
 import multiprocessing
 import os
 import pathlib
@@ -14,42 +18,56 @@ import signal
 import subprocess
 import sys
 import tempfile
+import weakref
 
 ROOT = pathlib.Path(__file__).parents[1]
-# For `multiprocessing`; its processes have TensorFlow imported, too. Elsewhere
-# than on Linux, libraries may not survive a fork, so each process imports it.
-context = multiprocessing.get_context(
-    "forkserver" if sys.platform == "linux" else "spawn"
-)
-context.set_forkserver_preload(["tests.preloaded"])
+
+
+@functools.cache
+def process_context():
+    """Context of `multiprocessing`; its processes have TensorFlow imported.
+
+    Elsewhere than on Linux, libraries may not survive a fork, so each process
+    imports TensorFlow.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.preloaded"])
+    with contextlib.chdir(ROOT):  # where the server finds the module
+        forkserver.ensure_running()
+    return context
 
 
 class Command:
-    """`python -m MODULE WORDS`, with the methods of `subprocess.Popen`.
+    """`python -m MODULE WORDS`, with some methods of `subprocess.Popen`.
 
     Args:
         module: The module to run, such as `trainers.train`.
         *words: The arguments of the command.
         env: All environment variables; None: those of this process.
         stdout: Path of a file for the output; None: a temporary one.
-        before: Python code that the process runs first.
+        code_before: Python code that the process runs first.
     """
 
-    def __init__(self, module, *words, env=None, stdout=None, before=""):
-        self._folder = pathlib.Path(tempfile.mkdtemp())
-        self._files = [stdout or self._folder / "out", self._folder / "err"]
-        self._texts = None
+    def __init__(self, module, *words, env=None, stdout=None, code_before=""):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._files = [stdout or folder / "out", folder / "err"]
         for path in self._files:
-            path.touch()
-        self._process = context.Process(
+            path.write_bytes(b"")
+        self._argv = [module, *map(str, words)]
+        self._process = process_context().Process(
             target=_run,
             args=(
-                [module, *map(str, words)],
+                self._argv,
                 dict(os.environ if env is None else env),
                 self._files,
-                before,
+                code_before,
             ),
-            daemon=True,  # does not outlive the tests
+            daemon=True,  # ends with this process
         )
         self._process.start()
 
@@ -62,23 +80,25 @@ class Command:
 
     def send_signal(self, number):
         if self.poll() is None:
-            os.kill(self._process.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
 
     def kill(self):
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout=None):
-        """Waits; returns the output and the errors."""
+        """Waits, at most some seconds; returns the output and the errors."""
         self._process.join(timeout)
         if self.poll() is None:
-            raise subprocess.TimeoutExpired(self._process.name, timeout)
-        if self._texts is None:
-            self._texts = tuple(path.read_text() for path in self._files)
-            shutil.rmtree(self._folder)
-        return self._texts
+            self.kill()
+            raise subprocess.TimeoutExpired(self._argv, timeout)
+        return tuple(path.read_text() for path in self._files)
 
 
-def _run(argv, environment, files, before):
+def _run(argv, environment, files, code_before):
+    import numpy as np
+
+    np.random.seed()  # noqa: NPY002  forks would draw the same numbers
     for descriptor, path in enumerate(files, start=1):
         opened = os.open(path, os.O_WRONLY | os.O_APPEND)
         os.dup2(opened, descriptor)
@@ -86,7 +106,7 @@ def _run(argv, environment, files, before):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(ROOT)
-    exec(before, {})  # noqa: S102
+    exec(code_before, {})  # noqa: S102
     sys.argv = argv
     sys.path.insert(0, str(ROOT))
     runpy.run_module(argv[0], run_name="__main__", alter_sys=True)

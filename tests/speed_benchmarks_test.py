@@ -23,7 +23,7 @@ from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from benchmarks._worker import Stopped
 from embeddings_tf.ops import f_statistic
-from tests import processes
+from tests.processes import process_context
 from tests.read_between import read_between
 
 MADE = {
@@ -403,7 +403,7 @@ def test_every_benchmark_runs_without_the_other_libraries(
 ):
     if name in OWN_PROCESSES:
         monkeypatch.setattr(
-            multiprocessing, "get_context", lambda _: processes.context
+            multiprocessing, "get_context", lambda _: process_context()
         )
     else:
         monkeypatch.setattr(side_by_side, "Worker", Here)

@@ -332,7 +332,6 @@ def test_loss_and_gradient_by_numpy(tmp_path):
     assert values["norm"] == pytest.approx(norms.mean(), rel=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

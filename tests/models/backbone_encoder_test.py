@@ -69,7 +69,6 @@ def changes(networks, rate, optimizer, with_objective):
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("optimizer", "with_objective"),
     [

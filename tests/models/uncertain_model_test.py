@@ -76,7 +76,6 @@ METHODS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

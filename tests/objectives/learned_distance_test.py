@@ -575,7 +575,6 @@ def log_likelihood_ratio(a, b):
     return same.logpdf(pairs) - alone.logpdf(a) - alone.logpdf(b)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "divergence",
     [

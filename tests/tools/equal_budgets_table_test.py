@@ -60,7 +60,6 @@ def kept(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.slow
 def test_the_page_has_the_tables_of_the_result_files():
     module = equal_budgets_table
     between = read_between(module.PAGE, module.BEGIN, module.END)

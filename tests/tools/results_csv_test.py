@@ -28,7 +28,6 @@ def line(lines, **wanted):
     return found
 
 
-@pytest.mark.slow
 def test_the_file_is_up_to_date():
     found = results_csv.FILE.read_text(encoding="utf-8").splitlines()
     expected = results_csv.text().splitlines()

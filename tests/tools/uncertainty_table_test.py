@@ -15,7 +15,6 @@ from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 
 
-@pytest.mark.slow
 def test_the_page_shows_the_result_files():
     results = uncertainty_table.load()
     marks = uncertainty_table.BEGIN, uncertainty_table.END

@@ -13,7 +13,8 @@ from tests.trainers.colours import write_run
 from tests.trainers.page_commands import blocks
 from tests.trainers.page_commands import run_commands
 from tests.trainers.page_commands import run_python
-from tests.trainers.train_test import train as train_in_a_process
+from tests.trainers.train_test import TINY
+from tests.trainers.train_test import run_with_import
 from trainers import train
 
 
@@ -21,9 +22,11 @@ from trainers import train
 def unbroken(tmp_path_factory):
     """The workdir of a tiny training without interruptions."""
     workdir = tmp_path_factory.mktemp("unbroken") / "run"
-    code, out, err = train_in_a_process(workdir)
+    code, out, err = run_with_import(
+        "trainers.train", "--config", TINY, "--workdir", workdir
+    )
     assert code == 0, err
-    assert err == ""
+    assert err == "", "start-up is quiet"
     assert f"trainers.evaluate --workdir {workdir}" in out
     return workdir
 

@@ -33,14 +33,15 @@ def run(module, *arguments, **options):
     return process.returncode, out, err
 
 
-def run_with_import(module, *arguments):
+def run_with_import(module, *arguments, **environment):
     """Also starts Python and imports TensorFlow, as a user's command does."""
     done = subprocess.run(
-        [sys.executable, "-m", f"trainers.{module}", *map(str, arguments)],
+        [sys.executable, "-m", module, *map(str, arguments)],
         cwd=ROOT,
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -144,7 +145,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 @pytest.mark.slow
 def test_a_full_disk_is_one_line_and_leaves_no_part_of_a_checkpoint(tmp_path):
     workdir = tmp_path / "run"
-    message = one_line_error(train(workdir, before=SMALL_FILES))
+    message = one_line_error(train(workdir, code_before=SMALL_FILES))
     assert "could not write the checkpoints of epoch 1" in message
     left = os.listdir(workdir / "checkpoints")
     assert left == []
@@ -161,7 +162,8 @@ def test_a_process_that_is_refused_says_one_line(
     module, words, message, tmp_path
 ):
     """commands_test.py tests the other errors in its own process."""
-    result = run_with_import(module, *words, "--workdir", tmp_path / "run")
+    words = (*words, "--workdir", tmp_path / "run")
+    result = run_with_import(f"trainers.{module}", *words)
     assert message in one_line_error(result)
 
 
@@ -191,7 +193,10 @@ def test_the_demo_goes_the_whole_way(tmp_path):
         "evaluation.num_samples=2",
     ]
     code, out, err = run_with_import(
-        "demo", "--workdir", tmp_path, *(f"--config.{o}" for o in overrides)
+        "trainers.demo",
+        "--workdir",
+        tmp_path,
+        *(f"--config.{o}" for o in overrides),
     )
     assert code == 0, err
     assert err == "", "start-up is quiet"

@@ -17,6 +17,7 @@ import types
 import pytest
 
 from tests.processes import Command
+from tests.trainers.train_test import run_with_import
 from trainers import command_line
 from tuning import chief
 from tuning import search
@@ -74,7 +75,12 @@ def assert_equal_searches(first, second):
 @pytest.fixture(scope="module")
 def search_run(tmp_path_factory):
     workdir = tmp_path_factory.mktemp("search") / "unbroken"
-    out = finish(start(workdir))
+    words = (*WORDS, "--workdir", workdir)
+    code, out, err = run_with_import(
+        "tuning.search", *words, TF_NUM_INTRAOP_THREADS="1"
+    )
+    assert code == 0, err
+    assert err == "", "start-up is quiet"
     assert f"trainers.train --config {workdir / 'best.py'}" in out
     assert "--config.num_epochs=4" in out, "the recipe's own length"
     assert f"Picture: {workdir / 'search.png'}" in out

@@ -310,7 +310,7 @@ def summary(results: dict) -> str:
     """Returns a text table: errors in per cent, and minDCF."""
     lines = []
     for split, found in results.items():
-        width = max(18, *(len(name) + 1 for name in found))
+        width = 1 + max(17, len(split), *map(len, found))
         lines.append(
             f"{split.replace('_', ' '):<{width}}{'EER, %':>8}{'95 %':>16}"
             f"{'1 - AUC, %':>12}{'minDCF':>8}{'Cllr':>8}{'calibrated':>12}"

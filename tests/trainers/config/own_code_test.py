@@ -342,7 +342,7 @@ checkpoint.Checkpoint.on_epoch_end = save_and_end
 def test_resumed_and_evaluated_in_other_processes(code, method, tmp_path):
     workdir = tmp_path / "run"
     words = start(code, workdir, f"method.name={code}:{method}")
-    killed = Command("trainers.train", *words, before=END_AFTER_AN_EPOCH)
+    killed = Command("trainers.train", *words, code_before=END_AFTER_AN_EPOCH)
     killed.communicate()
     assert killed.returncode == 9
     resumed = Command("trainers.train", *words)
