@@ -54,6 +54,7 @@ def turn(_, second):
 
 
 class TestContenders:
+    @pytest.mark.slow
     def test_others_go_on_when_one_fails_hangs_or_ends(self):
         contenders = dict(
             ours=[(ready,), (step, 2.0)],
@@ -74,6 +75,7 @@ class TestContenders:
         assert found["ends"] == {"stopped": "the process ended with code 3"}
         assert side_by_side.ratio(found, "hangs", "ours") is None
 
+    @pytest.mark.slow
     @pytest.mark.skipif(
         not os.path.exists("/proc/self/statm"), reason="reads Linux's /proc"
     )

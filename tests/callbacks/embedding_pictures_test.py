@@ -41,6 +41,7 @@ def pictures(folder):
     return steps, last
 
 
+@pytest.mark.slow
 def test_pictures_of_a_fit(tmp_path):
     model = model_of(2)
     callback = EmbeddingPictures(X, LABELS, tmp_path, images=IMAGES, every=2)
@@ -53,6 +54,7 @@ def test_pictures_of_a_fit(tmp_path):
         assert picture.std() > 5, "the picture is empty"
 
 
+@pytest.mark.slow
 def test_the_last_picture_is_of_the_weights_that_are_kept(tmp_path):
     """Early stopping restores other weights after the last epoch."""
     for restored, steps in ((False, [1, 2]), (True, [1, 2, 2])):

@@ -170,6 +170,7 @@ def test_an_attribute_of_the_name_is_no_head(tmp_path):
     assert "uncertainty" not in values_of(model, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_model_with_its_own_loss_and_images(tmp_path):
     """BetaVAE: its loss reads the images, not the mean that it returns."""
     shape = (4, 4, 1)

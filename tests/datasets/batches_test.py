@@ -193,6 +193,7 @@ def test_steps_that_cannot_be_counted(start):
         batches(X, LABELS, _index_dataset(), start=start)
 
 
+@pytest.mark.slow
 def test_seeds_beyond_the_integers_of_arrays():
     """As of the samplers."""
     first, again, other = (
@@ -338,6 +339,7 @@ def some_batches(x):
     return batches(x, np.arange(len(x)), indices)
 
 
+@pytest.mark.slow
 def test_examples_are_freed_after_training():
     """TensorFlow keeps the functions of a data set that `fit` has used."""
     x = LazyImages(np.ones((4, 3), "float32"))
@@ -350,6 +352,7 @@ def test_examples_are_freed_after_training():
     assert reference() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made_of_it",
     [

@@ -24,6 +24,7 @@ def test_lists_of_cifar_fs():
     assert first == ["dolphin", "beaver", "whale"]
 
 
+@pytest.mark.slow
 def test_cifar_fs(manual, monkeypatch):
     names, written = files.write_cifar100(manual / "cifar100")
     files.accept_files(monkeypatch, "cifar100", manual / "cifar100")

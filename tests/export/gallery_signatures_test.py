@@ -244,6 +244,7 @@ def test_table_is_what_the_model_has(exported):
 
 
 class TestIntegers:
+    @pytest.mark.slow
     def test_labels_and_no_threshold(self, tmp_path):
         """Integer labels stay integers; all inputs are accepted."""
         inputs = keras.Input((2,), name="x")
@@ -296,6 +297,7 @@ class TestLarge:
         np.testing.assert_allclose(near["logit"][:, 0], -distance, rtol=1e-2)
 
 
+@pytest.mark.slow
 def test_a_threshold_just_above_0(tmp_path):
     """A calibration example equals an enrolled one, so none is accepted.
 

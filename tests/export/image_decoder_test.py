@@ -30,6 +30,7 @@ def decoded(decoder, *contents):
     return graph(tf.constant(contents)).numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(9, 14), (14, 9), (12, 12), (50, 31)])
 def test_same_as_data_sets(shape):
     image = noise(*shape)

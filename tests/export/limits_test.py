@@ -100,6 +100,7 @@ class TestBlocks:
         found = loaded.signatures["serving_default"](image=tf.constant(x))
         np.testing.assert_allclose(found["embedding"], model(x), atol=1e-6)
 
+    @pytest.mark.slow
     def test_of_waveforms(self, tmp_path, monkeypatch):
         monkeypatch.setattr(embedders, "BLOCK", 1)
         serve = export_waves(tmp_path)
@@ -162,6 +163,7 @@ class TestLimits:
         ):
             serve(image=x)
 
+    @pytest.mark.slow
     def test_samples_of_all_rows(self, tmp_path):
         serve = export_waves(tmp_path, max_values=1000)
         assert serve(**waves(40, 25))["embedding"].shape == (40, 2)
@@ -171,6 +173,7 @@ class TestLimits:
         ):
             serve(**waves(41, 25))
 
+    @pytest.mark.slow
     def test_samples_of_a_row(self, tmp_path):
         """Each sample needs 31 values, as in TestBlocks."""
         serve = export_waves(tmp_path, max_values=1000)
@@ -204,6 +207,7 @@ class TestLimits:
         ):
             serve(waveform_bytes=tf.stack([short, long]))
 
+    @pytest.mark.slow
     def test_without_limits(self, tmp_path):
         serve = export_waves(tmp_path, max_rows=None, max_values=None)
         assert serve(**waves(5000, 3))["embedding"].shape == (5000, 2)

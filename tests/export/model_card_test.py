@@ -46,6 +46,7 @@ def version(tmp_path_factory):
         return model, card, file.read()
 
 
+@pytest.mark.slow
 def test_facts_of_the_model(version):
     model, card, _ = version
     assert (card["model"], card["version"]) == ("numbers", 4)

@@ -100,6 +100,7 @@ def test_a_version_whose_input_refuses_noise_has_no_request(tmp_path):
         assert "`x` must be below 0.5" in card.read()
 
 
+@pytest.mark.slow
 def test_a_decoder_that_fails_in_its_own_way_has_no_request(tmp_path):
     def decoder(name, contents):
         check = tf.debugging.Assert(False, ["no header in a file"])

@@ -207,6 +207,7 @@ class TestAllPairs:
         )
         assert np.isfinite(gradient).all() and np.any(gradient)
 
+    @pytest.mark.slow
     def test_export(self, tmp_path):
         layer = PairDistance(UNITS, seed=1)
         layer.build(((None, 4), (None, 4)))

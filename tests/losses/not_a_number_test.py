@@ -29,6 +29,7 @@ def compiled(loss, labels, embeddings):
     return tf.function(loss, jit_compile=True)(labels, embeddings).numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_batch_of_nan(name):
     loss, nothing = LOSSES[name](), np.full_like(Z, np.nan)
@@ -43,6 +44,7 @@ def test_one_row_of_nan_among_hard_triplets():
     assert np.isnan(loss(LABELS, z)) and np.isnan(compiled(loss, LABELS, z))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [-1, 3])
 def test_labels_without_a_class_of_the_classifier(label):
     objective = objectives.LearnedDistance(

@@ -76,6 +76,7 @@ def test_far_embeddings():
     np.testing.assert_allclose(wrong, np.full(4, 1e12), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_far_from_the_origin(jit_compile):
     """Means of three supports need more digits than float32 has."""

@@ -511,6 +511,7 @@ class TestMeanAveragePrecision:
             tf.constant(embeddings), tf.constant(labels)
         ) == mean_average_precision(embeddings, labels)
 
+    @pytest.mark.slow
     def test_memory_is_limited_to_a_few_blocks(self, monkeypatch):
         monkeypatch.setattr(gallery_search, "_RANKED_BLOCK", 2**19)
         embeddings = np.random.default_rng(0).normal(size=(4000, 4))

@@ -131,6 +131,7 @@ def test_the_rate_of_single_steps(networks):
         np.testing.assert_allclose(lower, full / 4, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_frozen(networks):
     network, head = changes(networks, 0.0, keras.optimizers.Adam, True)
     # With the statistics of batch normalisation.

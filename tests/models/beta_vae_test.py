@@ -251,6 +251,7 @@ class TestTraining:
         model.fit(images(), batch_size=4, verbose=0)
         assert counter.batches == 3
 
+    @pytest.mark.slow
     def test_statistics_move_once_in_a_step(self):
         """Also eagerly; metrics, and a call alone, have the mean."""
         one, *others = encoder().layers

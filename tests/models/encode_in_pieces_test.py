@@ -157,6 +157,7 @@ class TestEquality:
 
 
 class TestState:
+    @pytest.mark.slow
     def test_noise_is_the_same_in_both_passes(self):
         """The update is the gradient with the noise of the first pass."""
         dropout = keras.layers.Dropout(0.5, seed=3)
@@ -206,6 +207,7 @@ class TestState:
         with pytest.raises(ValueError, match="SeedGenerator"):
             new_model(5, Noise()).train_on_batch(X, LABELS)
 
+    @pytest.mark.slow
     def test_saving(self, tmp_path):
         model = new_model(5, *dense_layers(), objective=TripletLoss())
         model.train_on_batch(X, LABELS)
@@ -253,6 +255,7 @@ def test_batch_normalisation_over_replicas_is_refused(strategy):
             model.fit(X[:12], LABELS[:12], batch_size=12, verbose=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece_size", [5, 20])
 def test_sparse_inputs(piece_size):
     x = np.where(X > 0, X, 0)

@@ -147,6 +147,7 @@ def test_it_classifies_a_few_shot(model, tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_it_is_exported_with_the_signatures_it_names(model, tmp_path):
     path = export_saved_model(model, tmp_path)
     served = tf.saved_model.load(path)
@@ -256,6 +257,7 @@ def test_it_retrieves_by_its_own_score(model, features, monkeypatch):
         assert 0 <= cosine[name] <= 1
 
 
+@pytest.mark.slow
 def test_it_is_evaluated_in_episodes(model, features):
     tiny = str(ROOT / "tests" / "trainers" / "tiny.py")
     run, its_data = of_features(

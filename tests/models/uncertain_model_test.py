@@ -282,6 +282,7 @@ def test_the_encoder_trains_as_without_a_head(normalised):
         np.testing.assert_allclose(beside, without, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_norm_of_the_head_does_not_clip_the_encoder():
     """With a rate of 1, a clipped step has the length of `global_clipnorm`."""
     labels = np.repeat(np.arange(4), 6)
@@ -338,6 +339,7 @@ def test_evaluation_changes_no_weight_and_drops_no_unit():
     )
 
 
+@pytest.mark.slow
 def test_trains_on_an_encoder_of_vectors():
     encoder = models.features_encoder(2, num_features=4, hidden_units=(5,))
     model = compiled(
@@ -466,6 +468,7 @@ def trained():
     return model, x, noise
 
 
+@pytest.mark.slow
 def test_rises_with_noise(trained):
     model, x, noise = trained
     found = model.predict_uncertainty(x, batch_size=100)
@@ -483,6 +486,7 @@ def test_saving_restores_it(trained, tmp_path):
     assert not restored.encoder.trainable
 
 
+@pytest.mark.slow
 def test_exports_it(trained, tmp_path):
     model, x, _ = trained
     path = embeddings_tf.export.export_saved_model(model, tmp_path)

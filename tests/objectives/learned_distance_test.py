@@ -443,6 +443,7 @@ def values_and_gradients(loss, labels, z, training=True):
     return values, tape.gradient(values, sources)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_alternating_updates(is_compiled):
     """Steps 0, 2, ... train the distance, steps 1, 3, ... the encoder.
@@ -478,6 +479,7 @@ def test_alternating_updates(is_compiled):
     assert int(alternating.turns.num_steps) == 4
 
 
+@pytest.mark.slow
 def test_alternating_updates_resume_with_the_turn_that_is_due(tmp_path):
     """Three steps, saving, and two steps are five steps."""
 
@@ -513,6 +515,7 @@ def test_alternating_updates_resume_with_the_turn_that_is_due(tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_alternating_updates_in_two_replicas(strategy):
     """All replicas take the same turn, with the gradients of one batch."""
     labels, z = np.array(BATCHES["class by class"]), embeddings()

@@ -269,6 +269,7 @@ class TestLogProb:
             tf.function(log_prob)(*arguments, 300, seed),
         )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("sampler", SAMPLERS)
     def test_under_xla(self, sampler):
         """XLA draws other numbers; the average agrees."""

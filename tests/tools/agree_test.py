@@ -90,6 +90,7 @@ def test_a_damaged_run_is_named(tmp_path):
         agree.main([str(run)])
 
 
+@pytest.mark.slow
 def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
     monkeypatch.setattr(sentinels, "FILE", tmp_path / "sentinels.json")
     run = rerun(tmp_path / "a", change=0.001)

@@ -275,6 +275,7 @@ def test_evaluate_and_export(run, tmp_path, capsys):
         assert name not in measures
 
 
+@pytest.mark.slow
 def test_an_evaluation_of_another_kind_replaces_nothing(
     run, capsys, monkeypatch
 ):

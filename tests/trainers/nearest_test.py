@@ -72,6 +72,7 @@ def test_neighbours_by_loop(gallery, colours, tmp_path, capsys):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_an_approximate_search_asks_faiss(
     gallery, colours, tmp_path, monkeypatch
 ):
@@ -333,6 +334,7 @@ def test_every_copy_of_the_input_is_left_out(colours, tmp_path, capsys):
     assert "12 examples, 2 of them an input itself" in error
 
 
+@pytest.mark.slow
 def test_gaussians_are_compared_by_their_means(trained, tmp_path):
     path = tmp_path / "a.npz"
     assert call(embed_data, "--workdir", trained, "--output", path) == 0
@@ -385,6 +387,7 @@ def test_refusals(gallery, colours, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_an_export_finds_the_same_images(colours, tmp_path):
     """With the flags of docs/serving.md, `Search for similar images`."""
     photos, run, file = colours / "photos", colours / "run", tmp_path / "g.npz"

@@ -735,6 +735,7 @@ def test_check_with_a_goal_refuses_what_its_training_refuses(tmp_path, capsys):
     assert "the goal retrieve can use all." in found.out
 
 
+@pytest.mark.slow
 def test_check_of_good_data(tmp_path, capsys, arrays):
     for speaker in "abcdef":
         for number in range(3):

@@ -396,6 +396,7 @@ def test_printed_scores_tell_the_answer(capsys):
         assert line.index(f" {name} ") == head.index(" second ")
 
 
+@pytest.mark.slow
 def test_rows_of_a_split(run, tmp_path, capsys):
     """Data without a split of all examples."""
     x, labels = datasets.load("n_digit/digits_2_number", "test_unseen")

@@ -164,6 +164,7 @@ def test_real_architecture_in_single_precision(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_weights_that_cannot_be_downloaded(files, tmp_path, monkeypatch):
     keras_home = pathlib.Path(os.environ.get("KERAS_HOME", "~/.keras"))
     if (keras_home.expanduser() / "models" / WEIGHTS).exists():

@@ -19,6 +19,7 @@ def ratio(waveform, copy):
     return 10 * np.log10(np.mean(waveform**2) / np.mean(noise**2))
 
 
+@pytest.mark.slow
 def test_one_source_at_a_ratio_in_the_range():
     noise = recordings([100, 1000], seed=1)
     ratios = []

@@ -559,6 +559,7 @@ def test_objects_of_a_file_need_no_names(tmp_path):
     import_own_code(parts(file, file))
 
 
+@pytest.mark.slow
 def test_functions_and_layers_of_the_file_load_again(code, tmp_path):
     (tmp_path / "parts.py").write_text(PARTS)
     words_ = start(

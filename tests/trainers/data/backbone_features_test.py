@@ -255,6 +255,7 @@ def test_hashing_shows_its_progress(monkeypatch, capsys):
         assert key.tobytes() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crop", [True, False])
 def test_files_are_decoded_as_in_the_training(words, crop, tmp_path):
     """Images of other sizes: the middle square, or the whole image."""

@@ -61,6 +61,7 @@ def some(monkeypatch):
     return run, data.Data(run), model
 
 
+@pytest.mark.slow
 def test_what_is_measured(some, monkeypatch):
     monkeypatch.setattr(colour_orientation, "HUE_NOISES", (0.0, 40.0, 80.0))
     monkeypatch.setattr(colour_orientation, "LEGS", (1.0, 0.5))

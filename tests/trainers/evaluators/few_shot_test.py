@@ -57,6 +57,7 @@ def identity(width):
     return keras.Sequential([keras.Input((width,)), keras.layers.Identity()])
 
 
+@pytest.mark.slow
 def test_correct_queries_of_each_episode():
     """The episodes of a draw do not depend on the model or on their number."""
     split = EmbeddedSplit(
@@ -289,6 +290,7 @@ def some_features(monkeypatch, labels=lambda _, numbers: numbers):
     return run, data.Data(run)
 
 
+@pytest.mark.slow
 def test_the_confusions_are_those_of_the_episodes(monkeypatch):
     """Their names are of the split, and as many are right as the accuracy."""
     run, its_data = some_features(monkeypatch)
@@ -306,6 +308,7 @@ def test_the_confusions_are_those_of_the_episodes(monkeypatch):
     assert {*labels} == {*answers} == {str(number) for number in range(8)}
 
 
+@pytest.mark.slow
 def test_features_have_nothing_to_occlude(monkeypatch):
     run, its_data = some_features(monkeypatch)
     few_shot.check(run, its_data)
@@ -325,6 +328,7 @@ def test_features_have_nothing_to_occlude(monkeypatch):
     assert all(isinstance(figure, Figure) for figure in figures.values())
 
 
+@pytest.mark.slow
 def test_an_interval_over_few_classes_says_so(monkeypatch):
     """Eight classes without error: the interval over episodes is 0 wide."""
     run, its_data = some_features(monkeypatch)
@@ -338,6 +342,7 @@ def test_an_interval_over_few_classes_says_so(monkeypatch):
     assert "± is over" not in few_shot.summary(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_new", [True, False])
 def test_classes_of_the_training_are_not_unknown(is_new, monkeypatch):
     """The promise is about new classes."""
@@ -417,6 +422,7 @@ def test_the_table_of_omniglot_has_recipes(shot, method):
         assert run.evaluation.more_tasks == ((20, shot),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("as_label", "name"),
     [

@@ -157,6 +157,7 @@ def test_an_objective_that_forgets_the_number_of_classes(tmp_path):
         build_model(own_method(tmp_path, "Forgetful"), num_classes=5)
 
 
+@pytest.mark.slow
 def test_a_learned_distance_without_a_classifier_is_restored(tmp_path):
     fields = ["auxiliary=None", "projection=None", "seed=1"]
     run = load_recipe(
