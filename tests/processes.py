@@ -47,7 +47,7 @@ class Command:
     Args:
         module: The module to run, such as `trainers.train`.
         *words: The arguments of the command.
-        env: All environment variables; None: those of this process.
+        env: All environment variables; None: the same as in this process.
         stdout: Path of a file for the output; None: a temporary one.
         code_before: Python code that the process runs first.
     """

@@ -10,7 +10,7 @@ import pytest
 from tests.processes import Command
 
 pytestmark = pytest.mark.slow
-# A module of the standard library that prints its arguments' content.
+# A module of the standard library that prints the file it is given.
 SHOW = "json.tool"
 
 
