@@ -4,6 +4,7 @@ import gc
 
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import ops
 from tensorflow.python.framework.config import disable_op_determinism
 
 from embeddings_tf.testing import two_replicas
@@ -65,6 +66,20 @@ def strategy():
 def seed():
     """Makes initial weights and noise the same in every run and order."""
     seeds.reset()
+
+
+@pytest.fixture(autouse=True)
+def no_graphs_kept():
+    """Forgets the gradients of the graphs that a test has traced.
+
+    TensorFlow registers the gradient of each call of a `tf.custom_gradient`
+    function in a graph, for good, and the gradient refers to the graph. A
+    `fit` of a small model keeps 15 MB; all tests would fill the memory.
+    """
+    yield
+    registered = ops.gradient_registry._registry
+    for name in [n for n in registered if n.startswith("CustomGradient-")]:
+        del registered[name]
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import shutil
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from PIL import Image
 
 from embeddings_tf import datasets
@@ -16,6 +17,7 @@ from tests.datasets.image_folders import write_digits
 from tests.datasets.image_folders import write_image
 from trainers import cross_validate
 from trainers import evaluate
+from trainers import export
 from trainers import train
 from trainers.config import load_recipe
 from trainers.data import data
@@ -75,6 +77,24 @@ def test_digits_are_trained_and_evaluated(digits, tmp_path, capsys):
     # Two digits: by chance half of the nearest are of the same.
     assert test["recall_at_1"] > 0.9
     assert test["ceiling"] == 1
+
+
+@pytest.mark.slow
+def test_an_export_refuses_images_of_0_to_1(digits, tmp_path, capsys):
+    """`--unit-range refuse` is for servers."""
+    arguments = ["--config", RECIPE, "--workdir", str(tmp_path / "run")]
+    short = [*SHORT, "steps_per_epoch=2", "num_epochs=1"]
+    arguments += words(digits, *short, SMALL, "folds.num_folds=0")
+    assert train.main(arguments) == 0, capsys.readouterr().err
+    arguments = ["--workdir", str(tmp_path / "run"), "--unit-range", "refuse"]
+    arguments += ["--directory", str(tmp_path / "models")]
+    assert export.main(arguments) == 0, capsys.readouterr().err
+    loaded = tf.saved_model.load(str(tmp_path / "models" / "1"))
+    request = loaded.signatures["serving_default"]
+    images = np.random.default_rng(0).uniform(0, 255, (2, 8, 8, 3))
+    request(image=tf.constant(images, tf.float32))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="by 255"):
+        request(image=tf.constant(images / 255, tf.float32))
 
 
 def test_folds_of_a_folder(digits):
