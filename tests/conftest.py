@@ -4,11 +4,11 @@ import gc
 
 import pytest
 import tensorflow as tf
-from tensorflow.python.framework import ops
 from tensorflow.python.framework.config import disable_op_determinism
 
 from embeddings_tf.testing import two_replicas
 from tests import seeds
+from tests.training_graphs import forget_training_graphs
 
 # Two logical CPU devices serve as two replicas. TensorFlow accepts this only
 # before it starts, hence here.
@@ -70,16 +70,9 @@ def seed():
 
 @pytest.fixture(autouse=True)
 def no_graphs_kept():
-    """Forgets the gradients of the graphs that a test has traced.
-
-    TensorFlow registers the gradient of each call of a `tf.custom_gradient`
-    function in a graph, for good, and the gradient refers to the graph. A
-    `fit` of a small model keeps 15 MB; all tests would fill the memory.
-    """
+    """Keeps no graphs of the trainings of a test in memory."""
     yield
-    registered = ops.gradient_registry._registry
-    for name in [n for n in registered if n.startswith("CustomGradient-")]:
-        del registered[name]
+    forget_training_graphs()
 
 
 @pytest.fixture(autouse=True)
