@@ -8,7 +8,6 @@ from tensorflow.python.framework.config import disable_op_determinism
 
 from embeddings_tf.testing import two_replicas
 from tests import seeds
-from tests.training_graphs import forget_training_graphs
 
 # Two logical CPU devices serve as two replicas. TensorFlow accepts this only
 # before it starts, hence here.
@@ -66,13 +65,6 @@ def strategy():
 def seed():
     """Makes initial weights and noise the same in every run and order."""
     seeds.reset()
-
-
-@pytest.fixture(autouse=True)
-def no_graphs_kept():
-    """Keeps no graphs of the trainings of a test in memory."""
-    yield
-    forget_training_graphs()
 
 
 @pytest.fixture(autouse=True)
