@@ -228,8 +228,14 @@ def _write_results(run, recipe, workdir, strategy, state) -> dict:
 
 
 def _new_model(run: Run, data: Data) -> keras.Model:
-    """Returns a model that fits the data, with initial weights if any."""
-    model = build_model(run, data.input_spec, data.num_classes)
+    """Returns a model that fits the data, with initial weights if any.
+
+    Random weights depend on the seed alone. Reading data may draw numbers too:
+    before it is prepared, or to make a network that computes features.
+    """
+    inputs, num_classes = data.input_spec, data.num_classes  # reads the data
+    keras.utils.set_random_seed(run.training.seed)
+    model = build_model(run, inputs, num_classes)
     if run.training.initial_weights:
         copy_initial_weights(
             model,

@@ -1,7 +1,10 @@
 """Prepares a data set of TFDS from original files or a download."""
 
 import contextlib
+import random
+from collections.abc import Iterator
 
+import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.compat import checksum_error
@@ -14,7 +17,11 @@ _CONNECTION_SECONDS = 5
 
 
 def prepare(tfds, builder, manual_dir):
-    """Downloads and prepares a data set; TFDS writes all of it or nothing."""
+    """Downloads and prepares a data set; TFDS writes all of it or nothing.
+
+    The global states of random numbers stay, so a seeded program does the same
+    whether its data was prepared before or not.
+    """
     from requests import exceptions
 
     config = tfds.download.DownloadConfig(
@@ -22,9 +29,10 @@ def prepare(tfds, builder, manual_dir):
     )
     try:
         with (
+            _random_states_kept(),
             contextlib.nullcontext()
             if hosts_answer(builder, manual_dir)
-            else no_download_retries()
+            else no_download_retries(),
         ):
             builder.download_and_prepare(download_config=config)
     except (
@@ -63,6 +71,17 @@ def prepare(tfds, builder, manual_dir):
                 f"{builder.data_dir}; set {DATA_VARIABLE} or data_dir to a "
                 f"writable folder with enough space: {one_line(error)}"
             ) from error
+
+
+@contextlib.contextmanager
+def _random_states_kept() -> Iterator[None]:
+    """TFDS draws names of files from the numbers that seed Keras's layers."""
+    of_python, of_numpy = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)
 
 
 def hosts_answer(builder, manual_dir):

@@ -1,4 +1,5 @@
 import pathlib
+import random
 import sys
 from unittest import mock
 
@@ -50,6 +51,18 @@ def files(tmp_path, no_network):
 
 def _load(files, name, split, tmp_path):
     return load(name, split, data_dir=tmp_path / "data", manual_dir=files[0])
+
+
+def test_a_seeded_program_does_the_same_before_and_after_preparing(
+    files, tmp_path
+):
+    numbers = []
+    for _ in range(2):
+        random.seed(0)
+        np.random.seed(0)
+        _load(files, "n_digit/2_number", "train", tmp_path)
+        numbers.append((random.random(), np.random.random()))
+    assert numbers[0] == numbers[1]
 
 
 @pytest.mark.parametrize("gap", ["number", "instance"])
