@@ -12,7 +12,7 @@ from trainers import console
 ROOT = pathlib.Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # A prime number of steps: nothing is measured to choose steps of one call.
-SHORT = ["--config.num_epochs=2", "--config.steps_per_epoch=23"]
+SHORT = ["--config.num_epochs=2", "--config.steps_per_epoch=11"]
 # A deterministic process would stay deterministic for later tests.
 MORE = ["--config.deterministic=False"]
 
