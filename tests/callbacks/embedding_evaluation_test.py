@@ -46,6 +46,7 @@ def recall_by_loop(embeddings):
     return np.mean(hits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [point_model, gaussian_model])
 def test_in_a_plain_fit(make):
     model, held_out = make(), inputs(1)
@@ -61,6 +62,7 @@ def test_in_a_plain_fit(make):
     assert 0 < recall < 1
 
 
+@pytest.mark.slow
 def test_early_stopping_monitors_it():
     """The value rises, then falls twice: stopped with the best weights."""
     values = iter([0.2, 0.9, 0.5, 0.4, 0.3])

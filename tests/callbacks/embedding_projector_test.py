@@ -164,6 +164,7 @@ def test_several_in_one_folder(tmp_path):
     assert len(list(tmp_path.glob("*tfevents*"))) == 1
 
 
+@pytest.mark.slow
 def test_in_a_plain_fit(tmp_path, monkeypatch):
     """Writes every second epoch, and at the end with the best weights."""
     seen = []

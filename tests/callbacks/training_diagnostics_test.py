@@ -142,6 +142,7 @@ def test_variance_of_full_covariances_by_numpy(tmp_path):
     assert "distributions/variance" in tags
 
 
+@pytest.mark.slow
 def test_predictions_of_an_uncertainty_head(tmp_path):
     encoder = keras.Sequential(
         [keras.Input((5,)), keras.layers.Dense(3, use_bias=False)]
@@ -333,6 +334,7 @@ def test_loss_and_gradient_by_numpy(tmp_path):
     assert values["norm"] == pytest.approx(norms.mean(), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -392,6 +394,7 @@ def test_embeddings_that_are_not_finite(name, tmp_path):
     assert np.isnan([values[name] for name in found]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -195,6 +195,7 @@ def fit(model, held_out, **more):
     )
 
 
+@pytest.mark.slow
 def test_a_training_logs_it_and_warns_once():
     held_out = EmbeddingEvaluation(X, LABELS, {"nothing": lambda *_: 0})
     with pytest.warns(UserWarning, match="has collapsed") as caught:

@@ -153,6 +153,7 @@ def test_factors():
             np.testing.assert_array_equal(label, factors[index, column])
 
 
+@pytest.mark.slow
 def test_preprocess_with_and_without_seed():
     dataset = batches(X, LABELS, _index_dataset(), lambda x: x / 2)
     _assert_batches(dataset, x=X / 2)
@@ -174,6 +175,7 @@ def test_preprocess_with_and_without_seed():
     assert len(set(every_seed)) == len(every_seed)
 
 
+@pytest.mark.slow
 def test_resumes_at_any_step():
     def preprocess(x, seed):
         return corrupt(x, seed)
@@ -221,6 +223,7 @@ def test_iterator_can_be_checkpointed(make, tmp_path):
         np.testing.assert_array_equal(label, found_label)
 
 
+@pytest.mark.slow
 def test_memory_holds_the_examples_once():
     x = np.ones((300_000, 28, 28), "uint8")
     labels = np.zeros(len(x), "int32")
@@ -308,6 +311,7 @@ def test_bad_input(change, message):
         batches(**{**arguments, **change})
 
 
+@pytest.mark.slow
 def test_symbolic_tensor_is_refused():
     @tf.function
     def in_a_graph(x):

@@ -57,6 +57,7 @@ def test_the_middle(x, photographs):
     assert (same[np.array([0])] == 7).all()
 
 
+@pytest.mark.slow
 def test_random_crops(x):
     crops = x.with_size(12, seed=3)
     index = np.full(400, 0)

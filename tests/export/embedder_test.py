@@ -25,6 +25,7 @@ def test_a_model_that_returns_no_matrix(outputs, received, tmp_path):
     assert received in str(error.value)
 
 
+@pytest.mark.slow
 def test_negative_variances_are_refused(tmp_path):
     """Their probabilities are NaN."""
     inputs = keras.Input((2,), name="x")

@@ -131,6 +131,7 @@ def test_identify(exported):
             )
 
 
+@pytest.mark.slow
 def test_identify_row_by_row(exported):
     """A server may join requests: a row does not depend on other rows."""
     together = exported.call("identify", image=QUERY)

@@ -85,6 +85,7 @@ def png_16(*values, channels=1):
     return tf.io.encode_png(tf.constant(pixels, tf.uint16)).numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("crop", [True, False])
 def test_images_of_16_bits_that_the_library_refuses(channels, crop, tmp_path):

@@ -55,6 +55,7 @@ def test_facts_of_the_model(version):
     assert card["parameters"] == weights
 
 
+@pytest.mark.slow
 def test_signature_table(version):
     _, card, text = version
     default = card["signatures"]["serving_default"]

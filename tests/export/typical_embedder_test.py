@@ -82,6 +82,7 @@ def query(shape):
     return np.concatenate(parts).astype("float32")
 
 
+@pytest.mark.slow
 def test_answers_of_the_export_are_the_answers_of_the_gallery(exported):
     x = query(exported.shape)
     expected = exported.gallery.identify(x)

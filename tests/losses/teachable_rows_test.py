@@ -130,6 +130,7 @@ def test_most_batches_decide(options):
     assert len(found) == 1 and "33%" in found[0]
 
 
+@pytest.mark.slow
 def test_validation_does_not_count(options):
     model = plain(losses.TripletLoss(), **options)
     found, _ = warnings_of_fit(

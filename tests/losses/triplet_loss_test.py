@@ -138,6 +138,7 @@ def test_arithmetic():
     np.testing.assert_allclose(values, [(2 + 3) / 2] * 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("per_class", [5, 40])
 @pytest.mark.parametrize("average_over", ["all", "active"])

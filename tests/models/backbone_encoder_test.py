@@ -69,6 +69,7 @@ def changes(networks, rate, optimizer, with_objective):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("optimizer", "with_objective"),
     [

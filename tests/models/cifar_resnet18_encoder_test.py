@@ -80,6 +80,7 @@ def test_batch_normalization(encoder):
     assert {(x.momentum, x.epsilon) for x in layers} == {(0.9, 1e-5)}
 
 
+@pytest.mark.slow
 def test_save_and_load(encoder, tmp_path):
     encoder.save(tmp_path / "encoder.keras")
     loaded = keras.saving.load_model(tmp_path / "encoder.keras")

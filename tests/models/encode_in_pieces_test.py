@@ -190,6 +190,7 @@ class TestState:
         np.testing.assert_array_equal(state, after)
         assert np.any(after != before)
 
+    @pytest.mark.slow
     def test_batch_normalisation_is_updated_once_per_piece(self):
         layer = keras.layers.BatchNormalization(momentum=0.5)
         model = new_model(5, layer)

@@ -80,6 +80,7 @@ def test_pooling_of_the_authors(encoder):
     )
 
 
+@pytest.mark.slow
 def test_save_and_load(encoder, tmp_path):
     encoder.save(tmp_path / "encoder.keras")
     loaded = keras.saving.load_model(tmp_path / "encoder.keras")

@@ -100,6 +100,7 @@ def values_of_equal_rows(strategy, make):
     return [v.numpy() for v in strategy.experimental_local_results(values)]
 
 
+@pytest.mark.slow
 def test_a_projection_drops_other_units_on_each_replica(strategy):
     """Each replica projects its own rows, and the rows here are equal."""
     first, second = values_of_equal_rows(strategy, with_projection)

@@ -15,6 +15,7 @@ def images():
     return rng.integers(256, size=(2, 32, 32, 3)).astype("uint8")
 
 
+@pytest.mark.slow
 def test_number_of_weights(encoder):
     def convolution(size, inputs, outputs):
         """With bias and batch normalisation."""
@@ -38,6 +39,7 @@ def test_shapes(encoder):
     assert encoder.output_shape == (None, 5)
 
 
+@pytest.mark.slow
 def test_pixels_are_preprocessed_inside(encoder):
     backbone = encoder.get_layer("resnet50")
     (rescaling,) = (

@@ -76,6 +76,7 @@ METHODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -358,6 +359,7 @@ def test_trains_on_an_encoder_of_vectors():
     )
 
 
+@pytest.mark.slow
 def test_a_frozen_encoder_trains_only_the_head():
     encoder = image_encoder(gaussian=True)
     encoder.trainable = False
@@ -476,6 +478,7 @@ def test_rises_with_noise(trained):
     assert spearmanr(found, noise).statistic > 0.6
 
 
+@pytest.mark.slow
 def test_saving_restores_it(trained, tmp_path):
     model, x, _ = trained
     model.save(tmp_path / "model.keras")
@@ -631,6 +634,7 @@ def test_predictions_follow_layers_that_a_compile_changed():
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_metrics_are_returned_once():
     model = compiled(
         dense_encoder(), losses.TripletLoss(), uncertainty=UncertaintyHead()
@@ -736,6 +740,7 @@ def test_a_batch_without_rows_does_no_harm():
         np.testing.assert_array_equal(new, old)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16", "mixed_float16"])
 def test_a_head_of_any_precision_is_trained(dtype):
     model = vector_model(dtype=dtype)
@@ -746,6 +751,7 @@ def test_a_head_of_any_precision_is_trained(dtype):
     assert model.predict_uncertainty(vectors()).dtype == np.float32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
 def test_a_loss_of_any_precision_is_added(dtype):
     loss = losses.PrototypicalLoss(2, dtype=dtype)
@@ -782,6 +788,7 @@ def test_sample_weights_weight_the_errors_of_the_head(column):
     )
 
 
+@pytest.mark.slow
 def test_rows_of_weight_0_do_not_train_the_head():
     model = vector_model()
     before = [w.numpy() for w in model.trainable_weights]

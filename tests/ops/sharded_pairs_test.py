@@ -68,6 +68,7 @@ def on_replicas(function, split, *arrays):
     return tuple(np.concatenate(results) for results in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block_size",
     [2 * NUM_ROWS, pytest.param(2**20, marks=pytest.mark.slow)],

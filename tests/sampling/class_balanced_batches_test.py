@@ -67,6 +67,7 @@ def test_a_whole_class_can_be_drawn():
         assert len(set(indices)) == 200
 
 
+@pytest.mark.slow
 def test_every_class_order_is_equally_likely():
     dataset = class_balanced_batches([0, 1, 2, 3], 4, 1, seed=5)
     counted = Counter(map(tuple, take(dataset, 2400)))
@@ -86,6 +87,7 @@ def test_classes_draw_independently():
     assert stats.chi2_contingency(table).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_seeds_differ_and_any_integer_will_do():
     labels = shuffled_labels()
     batches = [

@@ -137,6 +137,7 @@ def test_a_second_process_on_a_workdir(run, capsys):
     assert "another process works in" in message
 
 
+@pytest.mark.slow
 def test_a_workdir_of_another_recipe(run, capsys):
     words = tiny(train, run, "--config.seed=1")
     message = refused(capsys, train, *words)

@@ -145,6 +145,7 @@ def test_folds_of_other_data_are_refused(tmp_path, capsys, monkeypatch):
     assert "has trained folds, and no folds.json" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_copied_folds_of_other_data_have_no_mean(tmp_path, capsys, monkeypatch):
     """Two machines train two folds each, and the second has other data."""
     machine, collected = {"digits": "a"}, []

@@ -127,6 +127,7 @@ def test_cross_validation_of_a_folder(digits, tmp_path, capsys):
     assert "has no folds" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "num_folds", [0, pytest.param(3, marks=pytest.mark.slow)]
 )

@@ -926,6 +926,7 @@ def test_check_of_a_named_set(capsys, monkeypatch):
     assert "none is damaged" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_evaluate_refuses_rows_that_moved_into_the_test(tmp_path, capsys):
     """The rows of each class are sorted anew, with the same names."""
     rng = np.random.default_rng(0)

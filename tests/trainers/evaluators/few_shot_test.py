@@ -118,6 +118,7 @@ def test_leave_one_out_of_matches():
     assert accuracy == pytest.approx(nearest_other(-distance))
 
 
+@pytest.mark.slow
 def test_leave_one_out_of_points_that_match():
     """The nearest point is the best match, whatever scale and offset are."""
     gallery, queries = rows(0, 2), rows(1, 2)

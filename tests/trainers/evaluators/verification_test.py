@@ -174,6 +174,7 @@ def test_a_learned_distance_is_trained_and_measured(
     assert (directory / "1" / "saved_model.pb").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("recipe", "scores"),
     [
