@@ -45,29 +45,29 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xdist_group(min(shared)))
 
 
+# Runs of the collector on the middle generation between two looks at all
+# objects, about a minute; and how many there were at the last look.
+RUNS_BETWEEN_LOOKS = 100
+last_look = types.SimpleNamespace(runs=0)
+
+
 def pytest_collection_finish():
     """Garbage is not looked for again and again among all that was imported."""
     young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, 10 * COLLECTIONS)
+    gc.set_threshold(young, middle, 10 * RUNS_BETWEEN_LOOKS)
     gc.collect()
     gc.freeze()
 
 
-# Collections of the middle generation until garbage is looked for among all
-# objects, about a minute; and how many there were before the last time.
-COLLECTIONS = 100
-before = types.SimpleNamespace(collections=0)
-
-
 def pytest_runtest_logfinish():
-    """Nor among graphs of finished tests, which TensorFlow keeps.
+    """Garbage is not looked for among the graphs of finished tests either.
 
-    Keras also collects all garbage, up to 5 seconds each time, which was 5 to
-    8 % of the time of all tests.
+    TensorFlow keeps them. Full collections, which Keras also asks for, looked
+    at them for up to 5 seconds each, 5 to 8 % of the time of all tests.
     """
-    collections = gc.get_stats()[1]["collections"]
-    if collections - before.collections >= COLLECTIONS:
-        before.collections = collections
+    runs = gc.get_stats()[1]["collections"]
+    if runs - last_look.runs >= RUNS_BETWEEN_LOOKS:
+        last_look.runs = runs
         gc.collect()
         gc.freeze()
 

@@ -72,6 +72,7 @@ def fit(
 
 def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     replicas.require_recipe_of_chief(run, strategy)
+    # Also of resumed runs, and of a random network that computes features.
     keras.utils.set_random_seed(run.training.seed)
     if workdir is None:
         replicas.train_beside_chief(run, strategy)

@@ -79,7 +79,6 @@ class TestTraining:
         # The weights of the objective are trained with the encoder's.
         assert float(model.objective.noise_variance) != before
 
-    @pytest.mark.slow
     def test_evaluate_is_the_objective(self):
         model, x = new_model(), images()
         expected = objective_value(model, x)
@@ -100,7 +99,6 @@ class TestTraining:
         )
         np.testing.assert_allclose(model(x), expected, rtol=1e-5)
 
-    @pytest.mark.slow
     def test_one_step_of_gradient_descent(self):
         """train_on_batch takes exactly the objective's gradient."""
         model, x = new_model(), images()
@@ -286,7 +284,6 @@ class TestBuild:
 
 
 class TestSaving:
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "make", [lambda: None, Subclassed], ids=["functional", "subclassed"]
     )
