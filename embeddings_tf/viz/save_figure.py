@@ -3,11 +3,11 @@
 import errno
 import os
 
+import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.atomic_file import atomic_file
-from embeddings_tf.viz.raster import raster
 
 
 def save_figure(
@@ -52,7 +52,7 @@ def save_figure(
     with atomic_file(path) as temporary:
         canvas.print_png(temporary)
     if log_dir is not None:
-        image = raster(figure)[None]
+        image = np.asarray(canvas.buffer_rgba())[None, ..., :3]  # as printed
         writer = tf.summary.create_file_writer(str(log_dir))
         with writer.as_default():
             tf.summary.image(path.stem, image, step=step)
