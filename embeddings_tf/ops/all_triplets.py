@@ -47,6 +47,9 @@ def mean_over_triplets(
     def signed_counts(d, rows):
         if not positives.is_listed:
             return _by_sorting_in_xla(d, positives, rows, margin)
+        num_rows = embeddings.shape[0]
+        if num_rows is not None and num_rows <= FEW + 1:
+            return _by_comparing(d, positives, rows, margin)
         return tf.cond(
             positives.most <= FEW,
             lambda: _by_comparing(d, positives, rows, margin),
@@ -69,6 +72,7 @@ def mean_over_triplets(
             terms,
             num_sums=2,
             copies=tf.maximum(1, tf.minimum(positives.most, FEW) // 4),
+            most_copies=FEW // 4,
         )
     )
     return value, tf.stop_gradient(active)

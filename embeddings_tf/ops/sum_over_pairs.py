@@ -26,6 +26,7 @@ def sum_over_pairs(
     num_sums: int = 1,
     is_symmetric: bool = False,
     copies: int | tf.Tensor = 1,
+    most_copies: int | None = None,
 ) -> tf.Tensor:
     """Sums a function of the distances among the rows of `z`.
 
@@ -54,6 +55,9 @@ def sum_over_pairs(
             Columns are then some rows, too, and large batches take half the
             time.
         copies: By how much to divide the size of a block.
+        most_copies: Upper bound of `copies`, if it is a tensor. Where blocks
+            are not needed even with it, a graph does not contain them, and
+            is made and compiled in half the time.
 
     Returns:
         `(num_sums,)`.
@@ -72,6 +76,9 @@ def sum_over_pairs(
         own = own_rows(num_rows)
         block = _block_of_rows(num_rows, copies)
         is_small = block >= num_rows
+        if isinstance(num_rows, int) and most_copies:
+            smallest = _block_of_rows(num_rows, most_copies)
+            is_small = smallest >= num_rows or is_small
 
         def at_once(z=z):
             return _at_once(_space(z, distance), summed, own)

@@ -75,3 +75,25 @@ def test_graphs_that_know_of_few_rows(loss, num_rows, xla):
     # No pairs: every loss is 0.
     np.testing.assert_array_equal(value, 0)
     np.testing.assert_array_equal(gradient, np.zeros((num_rows, 3)))
+
+
+@pytest.mark.parametrize(
+    ("num_rows", "has_loop"), [(64, False), (2000, True), (None, True)]
+)
+@pytest.mark.parametrize(
+    "loss", [losses.TripletLoss(), losses.FStatisticLoss()]
+)
+def test_graphs_of_small_batches_have_no_loop_over_blocks(
+    loss, num_rows, has_loop
+):
+    graph = (
+        tf.function(loss)
+        .get_concrete_function(
+            tf.TensorSpec([num_rows], tf.int32), tf.TensorSpec([num_rows, 8])
+        )
+        .graph.as_graph_def()
+    )
+    nodes = [*graph.node]
+    for function in graph.library.function:
+        nodes += function.node_def
+    assert has_loop == any(node.op.endswith("While") for node in nodes)
