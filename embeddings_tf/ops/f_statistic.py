@@ -11,8 +11,8 @@ from embeddings_tf.ops import f_distribution
 
 # Bounds of the ratio: sum of squares between two classes / sum within them.
 SMALLEST_RATIO, LARGEST_RATIO = 1e-37, 1e37
-# Pairs times dimensions in a block: 2 MB per tensor bounds the memory. Most
-# batches need one block.
+# Pairs times dimensions in a block: 2 MB per tensor bounds the memory, or 8 MB
+# where a graph knows that all pairs fit. Most batches need one block.
 BLOCK_SIZE = 2**18
 # Twice the number of pairs of classes fits in int32.
 LARGEST_NUM_CLASSES = 46_341
@@ -171,7 +171,18 @@ def over_all_pairs(batch: _Batch, test):
     dim, num_classes = batch.dim, batch.num_classes
     # XLA can bound the result of truncatediv, unlike other divisions.
     num_pairs = tf.truncatediv(num_classes * (num_classes - 1), 2)
-    block = tf.range(tf.minimum(num_pairs, tf.maximum(1, BLOCK_SIZE // dim)))
+    in_block = num_pairs
+    num_rows = batch.z.shape[0]
+    is_one_block = (
+        num_rows is not None
+        and isinstance(dim, int)
+        # Rows may be classes of their own. With two rows in each class, there
+        # are a quarter of these pairs, at most one block.
+        and num_rows * (num_rows - 1) // 2 * dim <= 4 * BLOCK_SIZE
+    )
+    if not is_one_block:
+        in_block = tf.minimum(num_pairs, tf.maximum(1, BLOCK_SIZE // dim))
+    block = tf.range(in_block)
     block_size = tf.size(block)
 
     def of_block(start):
@@ -190,11 +201,8 @@ def over_all_pairs(batch: _Batch, test):
 
     # One block is the usual case; a loop of one block is slower.
     first = of_block(0)
-    num_rows = batch.z.shape[0]
-    if isinstance(dim, int) and num_rows is not None:
-        most_pairs = num_rows * (num_rows - 1) // 2
-        if most_pairs <= BLOCK_SIZE // dim:  # makes a graph in half the time
-            return [*first]
+    if is_one_block:  # the graph is made and compiled in half the time
+        return [*first]
     return tf.cond(
         block_size < num_pairs,
         lambda: tf.while_loop(
