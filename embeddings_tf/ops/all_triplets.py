@@ -104,6 +104,9 @@ def _by_sorting_in_xla(d, positives, rows, margin):
     XLA searches and counts in memory for rows, columns and bounds, so rows with
     many bounds are merged with their columns instead.
     """
+    num_rows = d.shape[1]
+    if num_rows is not None and num_rows <= FEW_OF_XLA:
+        return _by_sorting(d, positives, rows, margin, num_rows)
     few = tf.minimum(FEW_OF_XLA, tf.shape(d)[1])
     return tf.cond(
         positives.most <= few,
