@@ -115,7 +115,9 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     (
         "Hyper-parameters were tried by hand, unrecorded, for some methods",
         "one random search for every method, whose trials, winners and "
-        "commands are kept: [equal budgets](equal_budgets.md)",
+        "commands are kept, for disentangling on Sprites, retrieval on Sprites "
+        "and Omniglot, and AN4: [equal budgets](equal_budgets.md); "
+        "verification on other data was not searched",
         (
             *(
                 f"equal_budgets/sprites_{method}-*.json"
@@ -229,8 +231,9 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     ),
     (
         "No printed command had been run again",
-        "each table says which of its commands was run again, and how many "
-        "numbers agree: [reruns](reruns.md)",
+        "each table of single runs says which of its commands was run again, "
+        "and how many numbers agree: [reruns](reruns.md), which names the "
+        "results that are not",
         reruns,
     ),
     (

@@ -8,6 +8,10 @@ from tools.verification_results import name_of_figure
 from tools.verification_results import rows
 from tools.verification_results import title_of
 
+# Errors, in %, at which the axis of errors may have a number.
+TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
+TICKS += (32, 34, 36, 38, 40, 42, 44, 46, 48, 50)
+
 
 def figures(found: dict) -> dict:
     """Plots EER by row: a point per run, a line at the mean over runs."""
@@ -24,7 +28,15 @@ def error_figure(measured: dict, title: str):
     """Plots the EER of the rows of one table: a group of rows per method."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import NullLocator
 
+    errors = [
+        100 * run["equal_error_rate"]
+        for runs in measured.values()
+        for run in runs.values()
+    ]
+    # No error at all is drawn as a tenth of a percent.
+    low, high = 0.95 * max(0.1, min(errors)), 1.05 * max(0.2, *errors)
     methods = list(dict.fromkeys(method for method, _ in measured))
     # A score has one colour in all figures.
     colors = {s: f"C{number}" for number, s in enumerate(SCORES.values())}
@@ -40,7 +52,7 @@ def error_figure(measured: dict, title: str):
         for number, row in enumerate(rows_of_method):
             place, color = ends[-1] + number, colors[row[1]]
             eer = [
-                100 * each["equal_error_rate"]
+                max(0.1, 100 * each["equal_error_rate"])
                 for each in measured[row].values()
             ]
             axes.plot(
@@ -54,8 +66,14 @@ def error_figure(measured: dict, title: str):
     for end in ends[1:-1]:
         axes.axhline(end - 1, color="0.9", lw=0.8)
     axes.set_ylim(ends[-1] - 1.2, -0.8)
-    axes.set(xlabel="equal error rate, %; a point: a run, a bar: the mean")
-    axes.set_xlim(left=0)
+    axes.set(
+        xlabel="equal error rate, %, logarithmic; a point: a run, a bar: the mean"
+    )
+    axes.set_xscale("log")  # else the lowest errors lie on each other
+    axes.set_xticks([n for n in TICKS if low < n < high] or [low, high])
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlim(low, high)
     axes.grid(axis="x", alpha=0.3)
     handles = [
         Line2D([], [], color=colors[score], lw=3, label=score)

@@ -9,6 +9,8 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import text
 from embeddings_tf.viz import methods
 
+MOST_THIN_LINES = 20
+
 
 def learning_curves_figure(
     curves: Mapping[str, Sequence[Mapping[int, float]]],
@@ -21,9 +23,9 @@ def learning_curves_figure(
 
     Use it before you compare methods, to see whether their curves are flat: a
     method that still improves was trained for too short a time. Thin lines are
-    runs, with a dot at the end of each run. Thick lines are means over the runs
-    of a method, at the steps that all its runs have; a mean ends with the
-    shortest run.
+    runs, with a dot at the end of each run; with more than 20 runs there are
+    only the dots. Thick lines are means over the runs of a method, at the steps
+    that all its runs have; a mean ends with the shortest run.
 
     Args:
         curves: From names of methods to runs, each from steps to values.
@@ -56,11 +58,12 @@ def learning_curves_figure(
     lines = {name: methods.curves(name, runs) for name, runs in curves.items()}
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     panel = figure.subplots()
+    has_thin = sum(map(len, lines.values())) <= MOST_THIN_LINES
     for index, (name, runs) in enumerate(lines.items()):
         style = {**methods.style(index), "marker": ""}
         steps, mean = _mean(name, runs)
         panel.plot(steps, mean, label=name, linewidth=2.2, zorder=3, **style)
-        if len(runs) > 1:
+        if has_thin and len(runs) > 1:
             for x, y in runs:
                 panel.plot(x, y, color=style["color"], linewidth=0.7, alpha=0.5)
         for x, y in runs:
@@ -73,9 +76,9 @@ def learning_curves_figure(
     # Next to the panel, because curves may be anywhere inside.
     figure.legend(loc="outside right center")
     if any(len(runs) > 1 for runs in lines.values()):
+        thin = "thin: each run; " * has_thin
         figure.supxlabel(
-            "thick: mean over runs; thin: each run; dots: where a run ends",
-            fontsize=9,
+            f"thick: mean over runs; {thin}dots: where a run ends", fontsize=9
         )
     return methods.finished(figure, title)
 

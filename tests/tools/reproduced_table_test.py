@@ -279,7 +279,8 @@ def test_table_2_has_its_own_scores_and_the_ablation():
             for key in first
         )
 
-    _, plda, ablation = text.split("spoken digits ")[1:]
+    _, fused, plda, ablation = text.split("spoken digits ")[1:]
+    assert fused.startswith(f"{mean_of(ours, ours, 'fused'):+.2f} ± ")
     assert plda.startswith(f"{mean_of(ours, ours, 'plda'):+.2f} ± ")
     assert ablation.startswith(
         f"{mean_of(ours, without, 'learned_distance'):+.2f} ± "

@@ -46,6 +46,9 @@ def test_one_run_and_many_methods(pixels):
         {str(i): [{0: i, 1: 2}] * 3 for i in range(12)}, "loss"
     )
     assert len(many.legends[0].get_texts()) == 12
+    # 36 runs: the 12 means and an end of each run.
+    assert len(many.axes[0].lines) == 12 + 36
+    assert "thin" not in many.get_supxlabel()
     pixels(one)
     pixels(many)
 
