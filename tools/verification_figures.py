@@ -67,7 +67,7 @@ def error_figure(measured: dict, title: str):
         axes.axhline(end - 1, color="0.9", lw=0.8)
     axes.set_ylim(ends[-1] - 1.2, -0.8)
     axes.set(
-        xlabel="equal error rate, %, logarithmic; a point: a run, a bar: the mean"
+        xlabel="equal error rate, %, log scale; a point: a run, a bar: the mean"
     )
     axes.set_xscale("log")  # else the lowest errors lie on each other
     axes.set_xticks([n for n in TICKS if low < n < high] or [low, high])
