@@ -30,13 +30,13 @@ def error_figure(measured: dict, title: str):
     from matplotlib.lines import Line2D
     from matplotlib.ticker import NullLocator
 
-    errors = [
-        100 * run["equal_error_rate"]
-        for runs in measured.values()
-        for run in runs.values()
-    ]
     # No error at all is drawn as a tenth of a percent.
-    low, high = 0.95 * max(0.1, min(errors)), 1.05 * max(0.2, *errors)
+    errors = {
+        row: [max(0.1, 100 * run["equal_error_rate"]) for run in runs.values()]
+        for row, runs in measured.items()
+    }
+    low = 0.95 * min(map(min, errors.values()))
+    high = 1.05 * max(map(max, errors.values()))
     methods = list(dict.fromkeys(method for method, _ in measured))
     # A score has one colour in all figures.
     colors = {s: f"C{number}" for number, s in enumerate(SCORES.values())}
@@ -51,10 +51,7 @@ def error_figure(measured: dict, title: str):
         rows_of_method = [row for row in measured if row[0] == method]
         for number, row in enumerate(rows_of_method):
             place, color = ends[-1] + number, colors[row[1]]
-            eer = [
-                max(0.1, 100 * each["equal_error_rate"])
-                for each in measured[row].values()
-            ]
+            eer = errors[row]
             axes.plot(
                 eer, [place] * len(eer), "o", color=color, alpha=0.3, ms=4
             )

@@ -9,7 +9,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import text
 from embeddings_tf.viz import methods
 
-MOST_THIN_LINES = 20
+_MOST_THIN_LINES = 20
 
 
 def learning_curves_figure(
@@ -58,7 +58,7 @@ def learning_curves_figure(
     lines = {name: methods.curves(name, runs) for name, runs in curves.items()}
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     panel = figure.subplots()
-    has_thin = sum(map(len, lines.values())) <= MOST_THIN_LINES
+    has_thin = sum(map(len, lines.values())) <= _MOST_THIN_LINES
     for index, (name, runs) in enumerate(lines.items()):
         style = {**methods.style(index), "marker": ""}
         steps, mean = _mean(name, runs)
@@ -76,10 +76,10 @@ def learning_curves_figure(
     # Next to the panel, because curves may be anywhere inside.
     figure.legend(loc="outside right center")
     if any(len(runs) > 1 for runs in lines.values()):
-        thin = "thin: each run; " * has_thin
-        figure.supxlabel(
-            f"thick: mean over runs; {thin}dots: where a run ends", fontsize=9
-        )
+        means = "lines: mean over runs"
+        if has_thin:
+            means = "thick: mean over runs; thin: each run"
+        figure.supxlabel(f"{means}; dots: where a run ends", fontsize=9)
     return methods.finished(figure, title)
 
 
