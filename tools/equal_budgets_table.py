@@ -8,6 +8,7 @@ A FOLDER is a workdir of `tuning.winner`. The script first copies its numbers to
 methods had different budgets.
 """
 
+import collections
 import statistics
 
 from tools import cross_validation_results as of_folds
@@ -148,11 +149,13 @@ def _searches(found: dict, rows: dict[str, dict], dataset: str) -> list[str]:
         f"{first['trials']} trials each over `{first['space']}`, "
         f"{first['trial_batches']:,} batches a trial, chosen by "
         f"`{first['objective']}` on fold 0; `{first['monitor']}` chose the "
-        f"epoch of a trial. {first['batches']:,} batches for each winner.",
+        f"epoch of a trial. {first['batches']:,} batches for each winner. "
+        "Trials by best epoch: how many had their best score after the first "
+        "epoch, after the second, and so on.",
         "",
         "| winner | of the search | checkpoints after batches | values "
-        "| trials |",
-        "|---|---:|---|---|---|",
+        "| trials by best epoch | trials |",
+        "|---|---:|---|---|---|---|",
     ]
     commands = {}
     for recipe, search in searches.items():
@@ -162,7 +165,8 @@ def _searches(found: dict, rows: dict[str, dict], dataset: str) -> list[str]:
         lines.append(
             f"| {name} | {search['objective_value']:.4f} | "
             f"{', '.join(f'{batch:,}' for batch in batches)} | "
-            f"{_values(search['values'], config)} | {_trials(recipe, search)} |"
+            f"{_values(search['values'], config)} | "
+            f"{' | '.join(_trials(recipe, search))} |"
         )
         commands[f"{name}, search"] = search_table.command(
             recipe, search, search["trials"], f"runs/search_{recipe}"
@@ -189,13 +193,22 @@ def _values(drawn: dict, config: dict) -> str:
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
-def _trials(recipe: str, search: dict) -> str:
-    """A link to the trials of a search, or that they were not kept."""
+def _trials(recipe: str, search: dict) -> tuple[str, str]:
+    """Trials by best epoch and a link to them, or that they were not kept."""
     name = search_table.name_of_kept(recipe, search)
     if name is None:
-        return "not kept"
+        return "not kept", "not kept"
     folder = search_table.RESULTS.relative_to(ROOT)
-    return f"[{name}.json](../../{folder}/{name}.json)"
+    link = f"[{name}.json](../../{folder}/{name}.json)"
+    return _by_best_epoch(search_table.load()[name]["trials"]), link
+
+
+def _by_best_epoch(trials: list[dict]) -> str:
+    """How many trials had their best epoch first, second, and so on."""
+    completed = [trial for trial in trials if trial["status"] == "completed"]
+    best = collections.Counter(trial["best_epoch"] for trial in completed)
+    last = max(trial["epochs"] for trial in completed)
+    return ", ".join(str(best[epoch]) for epoch in range(1, last + 1))
 
 
 def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:

@@ -86,7 +86,8 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
     assert (
         f"| F-statistic | 0.7500 | {batches} | "
         "optimizer.learning_rate 0.00123, "
-        f"share_of_dims 0.1, num_dims {num_dims} of {dim} | not kept |" in text
+        f"share_of_dims 0.1, num_dims {num_dims} of {dim} | "
+        "not kept | not kept |" in text
     )
     assert (
         "    python -m tuning.search --config sprites_f_statistic --space "
@@ -113,6 +114,20 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
     assert list(equal_budgets_table.figures(found)) == [
         "equal_budgets_sprites_all_frames_plane"
     ]
+
+
+def test_trials_are_counted_by_their_best_epoch():
+    name = "sprites_triplet-disentangling-val_corrected_modularity_plus_"
+    name += "explicitness"
+    path = search_table.RESULTS / f"{name}.json"
+    trials = json.loads(path.read_text())["trials"]
+    counts = [0, 0, 0, 0, 0]
+    for trial in trials:
+        counts[trial["best_epoch"] - 1] += 1
+    module = equal_budgets_table
+    text = read_between(module.PAGE, module.BEGIN, module.END)
+    cell = ", ".join(str(count) for count in counts)
+    assert f" | {cell} | [{name}.json](" in text
 
 
 def two_methods(kept, **second):
@@ -157,13 +172,21 @@ def test_trials_of_one_length_by_other_overrides_are_equal(kept):
 
 
 def test_the_trials_of_a_winner_are_linked(kept, monkeypatch):
-    search = SEARCH | {"recipe": "sprites_triplet"}
+    best_epochs = 1, 4, 1, 2  # of five epochs; another trial failed
+    trials = [
+        {"status": "completed", "best_epoch": best, "epochs": 5}
+        for best in best_epochs
+    ]
+    search = SEARCH | {
+        "recipe": "sprites_triplet",
+        "trials": [*trials, {"status": "failed"}],
+    }
     monkeypatch.setattr(search_table, "load", lambda: {"triplet-x": search})
     text = equal_budgets_table.table(two_methods(kept))
     link = "[triplet-x.json](../../benchmarks/results/searches/triplet-x.json)"
     lines = text.splitlines()
     (ours,) = [line for line in lines if line.startswith("| triplet | 0.7")]
-    assert ours.endswith(f" | {link} |")
+    assert ours.endswith(f" | 2, 1, 0, 1, 0 | {link} |")
     assert text.count(link) == 1
 
 
