@@ -160,7 +160,7 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     ),
     (
         "Beta-VAEs were left out on frames that show the weapon",
-        "the rows are back, and read *not run* until they are",
+        "the rows are back",
         tuple(
             f"cross_validation/sprites_beta_vae_{beta}-*-weapon_visible.json"
             for beta in (1, 2, 4, 8)

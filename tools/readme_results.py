@@ -61,9 +61,10 @@ RIVALS = {
     "sprites_beta_vae": "our beta-VAE",
 }
 LEGEND = (
-    "Below, p compares the two numbers that we measured, over folds of the "
-    "data or seeds. With one seed, p is over test episodes, and says nothing "
-    "about another training. [What the words mean](docs/index.md#words)."
+    "Below, p compares ours with each other number that we measured, over "
+    "folds of the data or seeds. With one seed, p is over test episodes, and "
+    "says nothing about another training. "
+    "[What the words mean](docs/index.md#words)."
 )
 
 

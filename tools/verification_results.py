@@ -43,7 +43,7 @@ METHODS = {
         )
         for kind, what in (
             ("beside", "distance beside"),
-            ("frozen", "distance on top"),
+            ("frozen", "distance on the fixed encoder"),
             ("joint", "together with the distance"),
         )
     },

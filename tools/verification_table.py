@@ -58,11 +58,12 @@ DIFFERENCES = {
     "one_minus_auc": ("1 - AUC", 2, 100),
     "cllr": ("Cllr", 3, 1),
 }
-BESIDE, ON_TOP = ", distance beside", ", distance on top"
+BESIDE = ", distance beside"
+FIXED = ", distance on the fixed encoder"
 JOINT = ", together with the distance"
 # Methods whose distance scores embeddings that another loss trains.
 BOTH = [
-    name for name in METHODS.values() if name.endswith((BESIDE, ON_TOP, JOINT))
+    name for name in METHODS.values() if name.endswith((BESIDE, FIXED, JOINT))
 ]
 BASELINES = METHODS["triplet"], METHODS["triplet_classifier"]
 # The row of a distance that trains without a classifier.
@@ -239,9 +240,9 @@ def _chosen() -> list[tuple]:
     chosen += [
         ((method, distance), (method.replace(first, second), distance))
         for first, second in (
-            (JOINT, ON_TOP),
+            (JOINT, FIXED),
             (JOINT, BESIDE),
-            (BESIDE, ON_TOP),
+            (BESIDE, FIXED),
         )
         for method in BOTH
         if method.endswith(first)

@@ -141,12 +141,14 @@ def test_chosen_rows_are_compared_with_each_other():
         ),
         (
             "lifted structure, together with the distance by learned distance "
-            "minus lifted structure, distance on top by learned distance",
+            "minus lifted structure, distance on the fixed encoder "
+            "by learned distance",
             "+3.00 ± 0.00 ",
         ),
         (
             "lifted structure, distance beside by learned distance "
-            "minus lifted structure, distance on top by learned distance",
+            "minus lifted structure, distance on the fixed encoder "
+            "by learned distance",
             "+2.00 ± 0.00 ",
         ),
         (
@@ -177,7 +179,7 @@ def test_recipes_without_a_result_have_a_row_and_a_command():
 def test_a_command_without_a_result_trains_its_encoders_first():
     text = verification_table.table(files({METHOD: [{"l2": measures(0.1)}]}))
     lines = text.splitlines()
-    place = lines.index("    # triplet, distance on top, not run")
+    place = lines.index("    # triplet, distance on the fixed encoder, not run")
     start = "python -m trainers.cross_validate --config omniglot_verification_"
     before = "triplet_beside --folds 1 --workdir "
     before += "runs/omniglot_verification_triplet_beside"
@@ -188,7 +190,8 @@ def test_a_command_without_a_result_trains_its_encoders_first():
     (tiny,) = (
         lines[n + 1]
         for n, line in enumerate(lines)
-        if line == "    # lifted structure, distance on top, not run"
+        if line
+        == "    # lifted structure, distance on the fixed encoder, not run"
         and "tiny" in lines[n + 1]
     )
     dataset = "--config.dataset=image_folder:tiny_imagenet_32"
