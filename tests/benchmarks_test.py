@@ -292,6 +292,8 @@ def test_the_order_of_the_papers_figure_4_where_it_was_measured():
     # Unlike in the paper, beta = 8 has the class oracle's modularity.
     assert all(of_class[0] > vae[0] for vae in vaes[:3])
     assert of_class[0] == pytest.approx(vaes[3][0], abs=0.005)
+    modularity = [vae[0] for vae in vaes]
+    assert modularity == sorted(modularity)
     explicitness = [vae[1] for vae in vaes]
     assert explicitness == sorted(explicitness, reverse=True)
 

@@ -151,7 +151,7 @@ def _searches(found: dict, rows: dict[str, dict], dataset: str) -> list[str]:
         f"`{first['objective']}` on fold 0; `{first['monitor']}` chose the "
         f"epoch of a trial. {first['batches']:,} batches for each winner. "
         "Trials by best epoch: how many had their best score after the first "
-        "epoch, after the second, and so on.",
+        "epoch, after the second, and so on; failed trials are left out.",
         "",
         "| winner | of the search | checkpoints after batches | values "
         "| trials by best epoch | trials |",

@@ -61,7 +61,7 @@ RIVALS = {
     "sprites_beta_vae": "our beta-VAE",
 }
 LEGEND = (
-    "Below, p compares ours with each other number that we measured, over "
+    "Below, p compares ours with every other number that we measured, over "
     "folds of the data or seeds. With one seed, p is over test episodes, and "
     "says nothing about another training. "
     "[What the words mean](docs/index.md#words)."

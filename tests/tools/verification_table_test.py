@@ -51,7 +51,7 @@ def files(recipes):
     return verification_results.together(found)
 
 
-def test_a_distance_on_top_is_compared_with_the_scores_below_it():
+def test_a_distance_on_a_fixed_encoder_is_compared_with_other_scores():
     found = files(
         {
             "omniglot_verification_learned_distance": [
