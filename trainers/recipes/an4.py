@@ -1,14 +1,16 @@
 """CMU AN4: verification of speakers, the method of Monteiro et al. 2020.
 
 The paper trains on thousands of speakers of VoxCeleb; AN4 has 84. There are
-four ways of training:
+five ways of training:
 
 - encoder and learned distance together, with an additive-margin classifier of
   the training speakers (the paper's main model);
 - the same without the classifier (the paper's ablation);
 - the encoder alone with a triplet loss, scored by cosine and PLDA;
 - the triplet loss and the classifier (the paper's baseline). A learned distance
-  of these embeddings is trained beside them and does not change them.
+  of these embeddings is trained beside them and does not change them;
+- the learned distance and the lifted structure loss together, without a
+  classifier (not in the paper).
 
 The default is five folds by speaker over all 84 speakers. To use the data
 set's own split, 74 speakers for training (a fifth of them for validation) and
@@ -77,6 +79,15 @@ RECIPES = {
                 **sections.speaker_classifier(sections.X_VECTOR_DIM),
             ),
             "score": "cosine",
+        },
+    ),
+    "an4_lifted_structure_joint": Recipe(
+        "Learned distance of joint embeddings: LiftedStructureLoss",
+        speakers,
+        {
+            "method": sections.learned_distance(
+                encoder_loss={"name": "LiftedStructureLoss"}
+            )
         },
     ),
     "an4_triplet": Recipe(
