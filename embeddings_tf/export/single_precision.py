@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.compat import register_function
+from embeddings_tf.ops import distances
 
 _SINGLE, _DOUBLE = tf.float32.as_datatype_enum, tf.float64.as_datatype_enum
 # Operations that return their input, with the same names as `Identity`.
@@ -17,6 +18,7 @@ class SinglePrecision:
 
     Engines for small devices have no float64. The function's graph is copied
     with other types, and without assertions. Variables in float64 get copies.
+    Rows coincide if they are closer than the rounding errors of float32.
 
     Args:
         function: From a tensor to tensors by name.
@@ -137,6 +139,8 @@ def _rewrite_attribute(value) -> None:
         value.func.name += "_single"
     elif kind == "tensor" and value.tensor.dtype == _DOUBLE:
         array = tf.make_ndarray(value.tensor)
+        if array.ndim == 0 and array == distances.RESOLUTION:
+            array = np.asarray(distances.SINGLE_RESOLUTION)
         with np.errstate(over="ignore"):
             array = array.astype(np.float32)
         value.tensor.CopyFrom(tf.make_tensor_proto(array))

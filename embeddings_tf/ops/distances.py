@@ -10,6 +10,8 @@ from embeddings_tf.ops.numerics import finite_or_nan
 LARGEST_SQUARE = 1e38
 # Relative to the squared norms: about one digit of float32.
 RESOLUTION = 2e-14
+# The same where products are float32: about their rounding errors.
+SINGLE_RESOLUTION = 2e-6
 # Rows whose entries are all smaller count as zero.
 SMALLEST_ENTRY = 1e-30
 # Differences of pairs of rows that are in memory at once.

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.export.single_precision import SinglePrecision
+from embeddings_tf.ops import match_probability
 
 
 def operations(graph_def):
@@ -57,3 +58,22 @@ def test_random_operations_are_named():
 
     single = SinglePrecision(function, tf.TensorSpec((None, 2), tf.float32))
     assert any("Random" in name for name in single.operations)
+
+
+def test_equal_rows_have_the_distance_0():
+    """Their squared distance is a rounding error; its root would be large."""
+    rows = np.random.default_rng(0).normal(3, 1, (200, 16)).astype("float32")
+    offset = tf.constant(0.5, tf.float64)
+
+    def function(x):
+        samples = tf.cast(x, tf.float64)[None]
+        weights = tf.ones([], tf.float64), offset
+        return {
+            "p": tf.exp(match_probability.log_match(samples, samples, *weights))
+        }
+
+    single = SinglePrecision(function, tf.TensorSpec((None, 16), tf.float32))
+    found = tf.function(single)(tf.constant(rows))["p"].numpy()
+    apart = np.linalg.norm(rows[:, None] - rows.astype("float64"), axis=-1)
+    expected = 1 / (1 + np.exp(apart - 0.5))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
