@@ -1,5 +1,6 @@
 """Configuration of all tests."""
 
+import collections
 import gc
 import time
 import types
@@ -40,7 +41,14 @@ SHARED = {
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
+    cases = collections.Counter()
     for item in items:
+        rare = item.get_closest_marker("every_nth")
+        if rare:
+            function = item.nodeid.partition("[")[0]
+            if cases[function] % rare.args[0]:
+                item.add_marker(pytest.mark.slow)
+            cases[function] += 1
         shared = SHARED.intersection(item.fixturenames)
         if shared and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(min(shared)))

@@ -359,6 +359,7 @@ def test_training_is_the_same_bit_for_bit(name, tmp_path):
         np.testing.assert_array_equal(expected, found)
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "labels", [np.zeros(4, int), np.arange(4), np.zeros(1, int)], ids=str

@@ -59,6 +59,7 @@ def test_reduces_as_keras_does(reduction, weight, masked):
         np.testing.assert_allclose(ours, expected, rtol=1e-5)
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("weight", [None, np.zeros(0), 2.0])
 @pytest.mark.parametrize(
@@ -157,6 +158,7 @@ ALL = [
 ]
 
 
+@pytest.mark.every_nth(4)
 @pytest.mark.parametrize("loss", ALL, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("start", [20_240_101, 10**9, 2**40])
 def test_big_ids_in_fit(loss, start):
@@ -212,6 +214,7 @@ def test_one_weight_for_all_examples(weight):
     np.testing.assert_allclose(twice, 2 * once, rtol=1e-6)
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("weight", [2.0, [2.0], [[2.0]]])
 @pytest.mark.parametrize("num_rows", [1, 6])

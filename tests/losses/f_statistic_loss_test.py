@@ -393,6 +393,7 @@ def test_welch_is_the_same_for_equal_spreads():
     )
 
 
+@pytest.mark.every_nth(5)
 @every_option
 @pytest.mark.parametrize("labels", [EQUAL, UNEQUAL, range(20), [5] * 20])
 def test_not_a_number_is_not_hidden(labels, options):
@@ -426,6 +427,7 @@ def test_no_testable_pair_gives_plus_zero(options):
 # Many classes.
 
 
+@pytest.mark.every_nth(5)
 @every_option
 def test_blocks_of_pairs(options, monkeypatch):
     labels = np.random.default_rng(0).permutation(np.arange(48) % 12)

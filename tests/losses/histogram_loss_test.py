@@ -68,6 +68,7 @@ def test_is_the_probability_that_a_negative_pair_is_more_similar():
     assert value == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.parametrize("num_nodes", [11, 201])
 @pytest.mark.parametrize("labels", BATCHES.values(), ids=BATCHES)
 def test_gradient_by_differences(labels, num_nodes):

@@ -83,6 +83,7 @@ def batches_with(value, z, is_loss):
         yield changed
 
 
+@pytest.mark.every_nth(3)
 @pytest.mark.parametrize(
     "entry, xla",
     [*(pytest.param(e, False, id=str(e)) for e in ENTRIES), *with_xla()],

@@ -29,6 +29,7 @@ def sizes_of_tensors(graph):
                 yield from sizes_of_tensors(graph._get_function(branch).graph)
 
 
+@pytest.mark.every_nth(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_memory_grows_with_the_square_of_the_batch(loss):
     """No tensor, forward or backward, is as large as batch^2 * dim."""
@@ -58,6 +59,7 @@ def test_large_batch(loss):
     assert np.isfinite(loss(labels, z))
 
 
+@pytest.mark.every_nth(3)
 @pytest.mark.parametrize("xla", [False, True], ids=["graph", "xla"])
 @pytest.mark.parametrize("num_rows", [0, 1])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
@@ -77,6 +79,7 @@ def test_graphs_that_know_of_few_rows(loss, num_rows, xla):
     np.testing.assert_array_equal(gradient, np.zeros((num_rows, 3)))
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.parametrize(
     ("num_rows", "has_loop"), [(64, False), (2000, True), (None, True)]
 )

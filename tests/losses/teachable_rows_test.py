@@ -61,6 +61,7 @@ def options(request):
     return request.param
 
 
+@pytest.mark.every_nth(3)
 @pytest.mark.parametrize("options", WAYS, ids=str)
 def test_warns_once_with_reason_and_sampler(options):
     model = plain(losses.PrototypicalLoss(5), **options)

@@ -140,6 +140,7 @@ def null_information(codes, factors, orders):
 class TestBeyondChance:
     """Information of codes beyond the information on permuted factors."""
 
+    @pytest.mark.every_nth(3)
     @pytest.mark.parametrize(
         "values", [(2, 30), (2, 4, 3, 6, 2, 2, 2), (2, 2), (2, 100)]
     )

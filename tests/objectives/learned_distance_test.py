@@ -123,6 +123,7 @@ class TestPairs:
         labels = np.array(BATCHES["class by class"])
         np.testing.assert_allclose(loss(labels, z), np.log(2), rtol=1e-6)
 
+    @pytest.mark.every_nth(3)
     @pytest.mark.parametrize("divergence", DIVERGENCES)
     @pytest.mark.parametrize("weighting", ["balanced", "authors"])
     @pytest.mark.parametrize("training", [False, True])

@@ -201,6 +201,7 @@ class TestPairs:
             trained().score_all_pairs(z, z), logits(z, z), rtol=1e-5
         )
 
+    @pytest.mark.every_nth(3)
     @pytest.mark.parametrize("compiled", [False, True])
     @pytest.mark.parametrize("other", [1e8, 1e9, 3e38, np.nan])
     def test_does_not_depend_on_the_other_rows(self, other, compiled):

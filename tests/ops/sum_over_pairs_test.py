@@ -46,6 +46,7 @@ def check(value, by_loop, expected_sums):
     )
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.parametrize("block_size", BLOCK_SIZES)
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("is_symmetric", [False, True])
@@ -105,6 +106,7 @@ def test_numbers_of_rows(monkeypatch, block_size):
     check(tf.function(value, autograph=False), by_loop, expected)
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.parametrize("block_size", BLOCK_SIZES)
 @pytest.mark.parametrize("is_symmetric", [False, True])
 def test_second_derivative(monkeypatch, block_size, is_symmetric):
@@ -159,6 +161,7 @@ BATCHES = {
 }
 
 
+@pytest.mark.every_nth(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_losses_in_blocks(monkeypatch, loss):
     """Blocks of a few rows give the value and gradient of the whole batch."""

@@ -32,6 +32,7 @@ DATASETS = {
 
 @pytest.mark.parametrize("name", DATASETS)
 class TestEveryDataset:
+    @pytest.mark.every_nth(3)
     def test_start_continues_the_same_batches(self, name):
         unbroken = take(DATASETS[name](), 60)
         for start in (1, 29, 58):

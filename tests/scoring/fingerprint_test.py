@@ -63,6 +63,7 @@ MODELS = {
 }
 
 
+@pytest.mark.every_nth(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_saved_model_keeps_its_fingerprint(name, tmp_path):
     model = MODELS[name]()

@@ -95,6 +95,7 @@ TYPOS = [
 ]
 
 
+@pytest.mark.every_nth(3)
 @pytest.mark.parametrize(("field", "message"), TYPOS)
 def test_a_typo_does_not_claim_the_workdir(field, message, tmp_path, capsys):
     workdir = tmp_path / "runs" / "run"
@@ -431,6 +432,7 @@ def characters(monkeypatch):
     examples_of_folds.cache_clear()
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.usefixtures("characters")
 @pytest.mark.parametrize(
     ("words", "message"),

@@ -77,6 +77,7 @@ def test_methods_of_new_classes_have_a_value_for_every_example(name):
         assert made.train_encoder and made.encoder_loss is not None
 
 
+@pytest.mark.every_nth(3)
 @pytest.mark.parametrize("name", RECIPES)
 def test_builds_without_data(name):
     run = load_recipe(name)

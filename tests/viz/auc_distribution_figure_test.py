@@ -54,6 +54,7 @@ def test_below_chance_is_seen():
         assert max(heights) == start
 
 
+@pytest.mark.every_nth(5)
 @pytest.mark.parametrize("name", ["a loss", "F statistic, dimension dropout"])
 @pytest.mark.parametrize("num_methods", [1, 2, 3, 4, 6, 10])
 def test_all_letters_are_seen(num_methods, name):

@@ -63,6 +63,7 @@ ENCODERS = {
 }
 
 
+@pytest.mark.every_nth(7)
 @pytest.mark.parametrize(
     ("goal", "method", "kind"),
     [
