@@ -216,6 +216,7 @@ def test_how_much_of_the_gap_closes():
             "F-statistic": (0.6, 0.62),
             "triplet": (0.5, 0.5),
             "histogram": (0.8, 0.84),
+            "F-statistic, 70 of 500 dimensions": (0.72, 0.78),
         }
     )
     after = of_retrieval(
@@ -229,6 +230,8 @@ def test_how_much_of_the_gap_closes():
         "| before: histogram minus F-statistic | 2 | +21.00 ± 1.00 (",
         "| after: triplet minus F-statistic | 2 | +4.00 ± 1.00 (",
         "| gap before minus gap after | 2 | +17.00 ± 2.00 (",
+        "| before: F-statistic, 70 of 500 dimensions, minus after: F-statistic "
+        "| 2 | +3.00 ± 1.00 (",
     ):
         assert any(line.startswith(start) for line in lines), start
     assert equal_budgets_table.gap({}, after) == []
