@@ -15,6 +15,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,7 +136,31 @@ def create(name: str):
             return tf.distribute.get_strategy()
         return tf.distribute.MirroredStrategy([d.name for d in devices])
     task()
-    return tf.distribute.MultiWorkerMirroredStrategy()
+    with _ended_by_signals():
+        return tf.distribute.MultiWorkerMirroredStrategy()
+
+
+@contextlib.contextmanager
+def _ended_by_signals():
+    """Lets SIGINT end this process in the body, and SIGTERM after it.
+
+    TensorFlow keeps the interpreter's lock while it waits for the first worker,
+    so Python could not answer Ctrl-C. It also catches SIGTERM, and does nothing
+    with it.
+    """
+    interrupt = signal.getsignal(signal.SIGINT)
+    terminate = signal.getsignal(signal.SIGTERM)
+    if interrupt is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in (
+            (signal.SIGINT, interrupt),
+            (signal.SIGTERM, terminate),
+        ):
+            if handler is not None:  # it was not set by Python
+                signal.signal(number, handler)
 
 
 # Waits for its input to end; after a timeout, prints a message and kills us.
@@ -168,6 +193,7 @@ def _ended_after(seconds: float):
             [sys.executable, "-I", "-S", "-c", _END, *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is not for it
         ):
             yield
     finally:
@@ -231,9 +257,17 @@ def clear_message_of_lost_worker():
     ) as error:
         raise ConnectionError(
             "another worker of TF_CONFIG is gone or has stopped "
-            f"({str(error).partition(chr(10))[0]}). The checkpoints are kept: "
+            f"({_reason(error)}). The checkpoints are kept: "
             "start all workers again with the same command to continue"
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Returns why workers stopped, without the names in TensorFlow's graph."""
+    text = re.sub(r"\{\{.*?\}\}|\[Op:\w+\]", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    aborted = [line.partition("aborted by: ")[2] for line in lines]
+    return next(filter(None, [*aborted, *lines[:1]]), type(error).__name__)
 
 
 def replica_batches(strategy, batches):

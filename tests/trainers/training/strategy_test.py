@@ -310,6 +310,67 @@ def test_a_wait_that_holds_the_interpreter_lock_is_ended():
     )
 
 
+def test_control_c_ends_a_wait_that_holds_the_interpreter_lock():
+    """The terminal sends it to all processes of the command."""
+    code = (
+        "import ctypes; from trainers.training.strategy import *\n"
+        "from trainers.training.strategy import _ended_after\n"
+        "from trainers.training.strategy import _ended_by_signals\n"
+        "with _ended_after(100), _ended_by_signals():\n"
+        "    print('waits', flush=True); ctypes.PyDLL(None).sleep(600)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "waits\n"
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (-signal.SIGINT, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_answered_as_before(number):
+    """TensorFlow's handler of SIGTERM does not stay."""
+    before = signal.getsignal(number)
+    try:
+        for handler in (signal.SIG_IGN, signal.SIG_DFL):
+            signal.signal(number, handler)
+            with strategies._ended_by_signals():
+                if number == signal.SIGTERM:
+                    signal.signal(number, signal.default_int_handler)
+            assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "{{function_node __wrapped__CollectiveReduceV2_device_/job:worker}}"
+            " Collective ops is aborted by: failed to connect to all addresses"
+            "\nThe error could be from a previous operation. [Op:Coll]",
+            "failed to connect to all addresses",
+        ),
+        (
+            "Graph execution error:\n\nDetected at node cond/Coll defined at\n"
+            "  File train.py, line 3\n\nCollective ops is aborted by: Socket "
+            "closed\n\t [[{{node cond/Coll}}]] [Op:__inference_8]",
+            "Socket closed",
+        ),
+        ("Connection reset by peer", "Connection reset by peer"),
+        ("", "ValueError"),
+    ],
+)
+def test_why_workers_stopped(text, reason):
+    assert strategies._reason(ValueError(text)) == reason
+
+
 def test_workers_that_have_come_in_time_go_on():
     def handler(*_):
         raise AssertionError
@@ -397,23 +458,28 @@ def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
     unbroken,
     tmp_path,
 ):
-    """Also if the killed worker is the chief."""
+    """Also if the killed worker is the chief, or ends by SIGTERM."""
     workdir = tmp_path / "run"
     latest = workdir / "checkpoints" / "latest.keras"
 
     def newest():
         return latest.stat().st_mtime_ns if latest.exists() else 0
 
-    for victim, other in ((1, 0), (0, 1)):
+    for victim, other, number in (
+        (1, 0, signal.SIGTERM),
+        (0, 1, signal.SIGKILL),
+    ):
         with Workers(training(workdir)) as workers:
             before = newest()
             wait_for(lambda before=before: newest() != before)
-            workers.processes[victim].send_signal(signal.SIGKILL)
+            workers.processes[victim].send_signal(number)
             killed = time.monotonic()
+            assert workers.ends(victim)[0] == -number
             message = one_line_error(workers.ends(other))
             assert time.monotonic() - killed < 60
         assert "another worker of TF_CONFIG is gone" in message
         assert "start all workers again" in message
+        assert "{{" not in message and "Graph execution" not in message
     with Workers(training(workdir)) as workers:
         ends = [workers.ends(index) for index in range(2)]
     for code, _, err in ends:
