@@ -1,16 +1,22 @@
 """Numbered folders of model versions, for TensorFlow Serving."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 
 import numpy as np
 
 _LARGEST_VERSION = 2**63 - 1
+# Folders of exports that have not ended.
+_UNFINISHED = ".export-"
+# Seconds within which a new export has locked its folder.
+_TIME_TO_LOCK = 60
 
 
 def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
@@ -78,18 +84,39 @@ def _is_version(name: str) -> bool:
 def new_folder(target: pathlib.Path) -> Iterator[pathlib.Path]:
     """Gives a folder to write to, which becomes `target`, or is removed.
 
+    Also removes what killed exports have left beside the target.
+
     Raises:
         FileExistsError: If another process has created the target meanwhile.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(target.parent)
     temporary = pathlib.Path(
-        tempfile.mkdtemp(prefix=".export-", dir=target.parent)
+        tempfile.mkdtemp(prefix=_UNFINISHED, dir=target.parent)
     )
+    lock = os.open(temporary, os.O_RDONLY)
     try:
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield temporary / "model"
         _rename_new(temporary / "model", target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        os.close(lock)
+
+
+def _remove_leftovers(directory: pathlib.Path) -> None:
+    """Removes folders of exports that no process writes any more."""
+    for path in directory.glob(f"{_UNFINISHED}*"):
+        with contextlib.suppress(OSError):  # they do no harm
+            if time.time() - path.stat().st_mtime < _TIME_TO_LOCK:
+                continue
+            lock = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(lock)
 
 
 def _rename_new(source: pathlib.Path, target: pathlib.Path) -> None:
