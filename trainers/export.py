@@ -149,9 +149,15 @@ def export(
             )
         pictures = [str(file) for file in sorted(path.glob("*.png"))]
     version_folder = pathlib.Path(written)
-    labels = label_version(
-        version_folder.parent, int(version_folder.name), label
-    )
+    try:
+        labels = label_version(
+            version_folder.parent, int(version_folder.name), label
+        )
+    except OSError as error:
+        raise OSError(
+            f"{written} is complete, but its label is not written: {error}. "
+            f"Make room, then {_label_command(version_folder, label)}"
+        ) from error
     _print_end(written, labels, pictures)
     if reached:
         print(
@@ -159,6 +165,15 @@ def export(
             "has its best epoch so far."
         )
     return written
+
+
+def _label_command(version_folder: pathlib.Path, label: str | None) -> str:
+    """Returns the command that labels a version."""
+    label = label or ("stable" if version_folder.name == "1" else "canary")
+    words = ["--directory", str(version_folder.parent)]
+    words += ["--version", version_folder.name, "--label", label]
+    name = command_names.shell_command("trainers.label_version")
+    return f"{name} {shlex.join(words)}"
 
 
 def _require_no_run(folder: pathlib.Path) -> None:

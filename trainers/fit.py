@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 import statistics
+import warnings
 
 import keras
 import tensorflow as tf
@@ -33,6 +34,7 @@ from trainers.training.monitor import require_logged
 from trainers.training.plateau import ReduceOnPlateau
 from trainers.training.steps_per_execution import steps_per_execution
 from trainers.training.train_model import train_model
+from trainers.training.watch import held_out_callbacks
 from trainers.training.watch import watch
 from trainers.workdirs import layout
 from trainers.workdirs import workdir as workdirs
@@ -80,7 +82,9 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     is_claimed, model, state = _resume(run, workdir)
     first_epoch, is_finished = replicas.progress_of_chief(strategy, state)
     if is_finished:
-        return _results_of_finished_run(run, recipe, workdir, strategy, state)
+        return _results_of_finished_run(
+            run, recipe, workdir, strategy, model, state
+        )
     if state is not None:
         print(f"Resuming after epoch {first_epoch}.")
     data = Data(run)
@@ -173,13 +177,42 @@ def _saver(run: Run, workdir, state) -> checkpoint.Checkpoint:
     )
 
 
-def _results_of_finished_run(run: Run, recipe, workdir, strategy, state):
-    """Returns the results; writes them if the run was killed before it did."""
+def _results_of_finished_run(
+    run: Run, recipe, workdir, strategy, model, state
+) -> dict:
+    """Returns the results; writes them if the run was killed before it did.
+
+    Such a run may lack the last pictures and the projector, too.
+    """
     print(f"{workdir} is trained already ({state['finished']}).")
     results = read_results(workdir)
     if "training" in results:
         return results  # with the commit and machine of the training
+    _show_held_out(run, workdir, model, state)
     return _write_results(run, recipe, workdir, strategy, state)
+
+
+def _show_held_out(run: Run, workdir, model, state) -> None:
+    """Writes what TensorBoard shows of held-out inputs after the last epoch."""
+    try:
+        data = Data(run)
+        recorded = classes.classes_of(run, data)
+        _require_unchanged_data(run, workdir, data, recorded, state)
+    except (OSError, ValueError) as error:
+        warnings.warn(
+            "the last pictures of held-out inputs for TensorBoard are not "
+            f"drawn: {error}",
+            stacklevel=2,
+        )
+        return
+    validation = _validation(run, data, model)
+    callbacks = keras.callbacks.CallbackList(
+        [validation, *held_out_callbacks(validation, workdir / "tensorboard")],
+        model=model,
+    )
+    callbacks.on_train_begin()
+    callbacks.on_epoch_end(state["epoch"] - 1, {})
+    callbacks.on_train_end()
 
 
 def _require_unchanged_data(run, workdir, data, recorded, state) -> None:

@@ -3,6 +3,7 @@
 import pathlib
 import re
 
+from trainers.training.watch import row_name
 from trainers.workdirs.results import update_results
 
 # How to go on with a search whose file is damaged.
@@ -36,7 +37,7 @@ def write_hparams(folder: pathlib.Path, trial) -> None:
     from tensorboard.plugins.hparams import api
 
     with tf.summary.create_file_writer(str(folder)).as_default():
-        api.hparams(trial.hyperparameters.values, trial_id=trial.trial_id)
+        api.hparams(trial.hyperparameters.values, trial_id=row_name(folder))
 
 
 def write_objective(folder: pathlib.Path, name: str, value: float) -> None:

@@ -1,8 +1,10 @@
 """Data of one's own in the commands: names, splits, bad inputs."""
 
+import errno
 import itertools
 import json
 import re
+import shlex
 import shutil
 import warnings
 
@@ -11,6 +13,7 @@ import pytest
 
 from embeddings_tf.datasets import load
 from embeddings_tf.datasets.colour_orientation import SPLITS
+from embeddings_tf.export import models_config
 from tests.broken_headers import break_headers
 from tests.datasets.image_folders import write_classes
 from tests.datasets.image_folders import write_image
@@ -21,6 +24,7 @@ from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import export
 from trainers import fit
+from trainers import label_version
 from trainers import train
 from trainers.config import load_recipe
 from trainers.data.classes import classes_of
@@ -33,7 +37,10 @@ from trainers.data.data_fingerprint import fingerprint
 from trainers.data.same_data import FINGERPRINTS
 from trainers.data.same_data import record_fingerprints
 from trainers.data.same_data import require_recorded_data
+from trainers.trained import embed_inputs
+from trainers.trained import open_trained
 from trainers.trained.inputs import inputs_of_split
+from trainers.training import watch
 from trainers.workdirs import workdir as workdirs
 from trainers.workdirs.other_data_error import OtherDataError
 
@@ -114,6 +121,54 @@ def test_a_run_continues_without_its_initial_weights(arrays, tmp_path, capsys):
     assert "Resuming after epoch 1" in capsys.readouterr().out
 
 
+def test_killed_after_its_last_checkpoint_a_run_writes_the_rest(
+    arrays, tmp_path, monkeypatch
+):
+    run = tmp_path / "run"
+    command = start(run, f"arrays:{arrays}")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watch.ShowHeldOut, "on_train_end", killed)
+        assert call(train, *command) == 130
+    projector = run / "tensorboard" / "embedding.tsv"
+    assert not projector.exists()
+    assert call(train, *command) == 0
+    assert results_of(run)["training"]["epochs"] == 1
+    trained = open_trained(str(run))
+    validation = inputs_of_split(trained.run, "validation")
+    np.testing.assert_allclose(
+        np.loadtxt(projector), embed_inputs(trained, validation), rtol=1e-5
+    )
+
+
+@pytest.mark.slow
+def test_an_export_without_its_label_says_how_to_label_it(
+    arrays, tmp_path, monkeypatch, capsys
+):
+    run, model = tmp_path / "run", tmp_path / "models" / "mine"
+    assert call(train, *start(run, f"arrays:{arrays}")) == 0
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    words = ("--workdir", run, "--directory", model)
+    with monkeypatch.context() as patch:
+        patch.setattr(models_config, "label_version", full)
+        error = refused(capsys, export, *words)
+    assert f"{model}/1 is complete, but its label is not written" in error
+    assert "start the same command again" not in error
+    command = error.partition("Make room, then ")[2].strip()
+    assert command.endswith(
+        f"label_version --directory {model} --version 1 --label stable"
+    )
+    chosen = shlex.split(command.partition("label_version ")[2])
+    assert call(label_version, *chosen) == 0
+    assert capsys.readouterr().out == "stable: version 1\n"
+
+
 def results_of(run):
     return json.loads((run / "results.json").read_text())
 
@@ -131,7 +186,8 @@ def test_a_run_continues_only_on_its_own_data(arrays, tmp_path, capsys):
     # As if killed before the results were written: they name the old data.
     write(X + 1)
     (run / "results.json").unlink()
-    assert call(train, *command) == 0
+    with pytest.warns(match="pictures .* not drawn: .* other training exam"):
+        assert call(train, *command) == 0
     assert results_of(run)["data_fingerprint"] == before["data_fingerprint"]
     # As if killed in epoch 2.
     (run / "results.json").unlink()

@@ -8,6 +8,7 @@ import types
 import keras_tuner
 import pytest
 import tensorflow as tf
+from tensorboard.plugins.hparams import plugin_data_pb2
 
 from tests.trainers.training.checkpoint_test import files_of_at_most
 from trainers.config import load_recipe
@@ -291,6 +292,26 @@ def fake_tuner(folder, monkeypatch, run_trial, num_trials=1):
         hyperparameters.Choice("x", [1, 2, 3, 4, 5, 6, 7, 8])
 
     return tuner.Tuner(make_run, "own", objective, num_trials, 0, folder)
+
+
+def test_rows_of_two_searches_have_different_names(tmp_path):
+    """TensorBoard shows the mean of rows with one name."""
+    values = types.SimpleNamespace(values={"x": 1})
+    trial = types.SimpleNamespace(hyperparameters=values, trial_id="0")
+    names = set()
+    for search in ("a", "b"):
+        folder = tmp_path / search / "trials" / "trial_0" / "tensorboard"
+        write_hparams(folder, trial)
+        (file,) = folder.glob("*tfevents*")
+        for event in tf.compat.v1.train.summary_iterator(str(file)):
+            for value in event.summary.value:
+                content = value.metadata.plugin_data.content
+                data = plugin_data_pb2.HParamsPluginData.FromString(content)
+                names.add(data.session_start_info.group_name)
+    names.discard("")
+    assert names == {
+        f"trial_0 ({tmp_path}/{search}/trials/trial_0)" for search in "ab"
+    }
 
 
 def full_disk(trial, folder):

@@ -44,7 +44,7 @@ def watch(
     found = [
         keras.callbacks.TensorBoard(log_dir, write_graph=False),
         callbacks.TrainingDiagnostics(*batch, log_dir),
-        *_shown(validation, log_dir),
+        *held_out_callbacks(validation, log_dir),
     ]
     if hparams:
         monitor = run.training.monitor
@@ -56,11 +56,18 @@ def watch(
             initial_value_threshold=(
                 state["best_value"] if state["best_epoch"] else None
             ),
-            # The table cuts long names; the path makes the name unique.
-            name=f"{log_dir.parent.resolve().name} ({log_dir.parent})",
+            name=row_name(log_dir),
         )
         found.append(settings)
     return found
+
+
+def row_name(log_dir: pathlib.Path) -> str:
+    """Returns the name of a workdir in the tab HParams.
+
+    The table cuts long names; the path makes the name unique.
+    """
+    return f"{log_dir.parent.resolve().name} ({log_dir.parent})"
 
 
 def _settings(run: Run, recipe: str) -> dict:
@@ -69,7 +76,8 @@ def _settings(run: Run, recipe: str) -> dict:
     return {"recipe": recipe, **fields}
 
 
-def _shown(validation, log_dir) -> list[keras.callbacks.Callback]:
+def held_out_callbacks(validation, log_dir) -> list[keras.callbacks.Callback]:
+    """Returns the callbacks that show held-out inputs, if any."""
     if len(np.unique(_classes(validation))) == len(validation.labels):
         return []  # a list of trials, without classes
     return [ShowHeldOut(validation, log_dir)]
