@@ -113,6 +113,7 @@ def export(
         import_tensorflow()
         from embeddings_tf.export import export_saved_model
         from embeddings_tf.export.models_config import check_label
+        from embeddings_tf.export.models_config import chosen_label
         from embeddings_tf.export.models_config import label_version
         from embeddings_tf.export.models_config import read_models_config
         from embeddings_tf.export.models_config import require_model_list
@@ -149,14 +150,15 @@ def export(
             )
         pictures = [str(file) for file in sorted(path.glob("*.png"))]
     version_folder = pathlib.Path(written)
+    model_folder, number = version_folder.parent, int(version_folder.name)
     try:
-        labels = label_version(
-            version_folder.parent, int(version_folder.name), label
-        )
+        label = label or chosen_label(model_folder, number)
+        labels = label_version(model_folder, number, label)
     except OSError as error:
         raise OSError(
             f"{written} is complete, but its label is not written: {error}. "
-            f"Make room, then {_label_command(version_folder, label)}"
+            "Make room, or mend what the message names, then "
+            f"{_label_command(version_folder, label)}"
         ) from error
     _print_end(written, labels, pictures)
     if reached:
@@ -169,9 +171,9 @@ def export(
 
 def _label_command(version_folder: pathlib.Path, label: str | None) -> str:
     """Returns the command that labels a version."""
-    label = label or ("stable" if version_folder.name == "1" else "canary")
     words = ["--directory", str(version_folder.parent)]
-    words += ["--version", version_folder.name, "--label", label]
+    words += ["--version", version_folder.name]
+    words += ["--label", label] if label else []
     name = command_names.shell_command("trainers.label_version")
     return f"{name} {shlex.join(words)}"
 

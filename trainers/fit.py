@@ -188,31 +188,33 @@ def _results_of_finished_run(
     results = read_results(workdir)
     if "training" in results:
         return results  # with the commit and machine of the training
-    _show_held_out(run, workdir, model, state)
-    return _write_results(run, recipe, workdir, strategy, state)
-
-
-def _show_held_out(run: Run, workdir, model, state) -> None:
-    """Writes what TensorBoard shows of held-out inputs after the last epoch."""
+    results = _write_results(run, recipe, workdir, strategy, state)
     try:
-        data = Data(run)
-        recorded = classes.classes_of(run, data)
-        _require_unchanged_data(run, workdir, data, recorded, state)
-    except (OSError, ValueError) as error:
+        _show_held_out(run, workdir, model, state)
+    except Exception as error:  # the training is complete without them
         warnings.warn(
             "the last pictures of held-out inputs for TensorBoard are not "
             f"drawn: {error}",
             stacklevel=2,
         )
-        return
+    return results
+
+
+def _show_held_out(run: Run, workdir, model, state) -> None:
+    """Writes what TensorBoard shows of held-out inputs after the last epoch."""
+    data = Data(run)
+    recorded = classes.classes_of(run, data)
+    _require_unchanged_data(run, workdir, data, recorded, state)
     validation = _validation(run, data, model)
-    callbacks = keras.callbacks.CallbackList(
-        [validation, *held_out_callbacks(validation, workdir / "tensorboard")],
-        model=model,
-    )
-    callbacks.on_train_begin()
-    callbacks.on_epoch_end(state["epoch"] - 1, {})
-    callbacks.on_train_end()
+    shown = held_out_callbacks(validation, workdir / "tensorboard")
+    if not shown:
+        return
+    validation.set_model(model)
+    validation.embeddings = validation.embed()
+    for callback in shown:
+        callback.set_model(model)
+        callback.on_epoch_end(state["epoch"] - 1)
+        callback.on_train_end()
 
 
 def _require_unchanged_data(run, workdir, data, recorded, state) -> None:

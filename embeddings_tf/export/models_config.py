@@ -77,6 +77,29 @@ def label_version(
         return _label_version(directory, version, label)
 
 
+def chosen_label(directory: pathlib.Path, version: int) -> str:
+    """Returns the label that `label_version` gives a version by default."""
+    directory = pathlib.Path(directory).resolve()
+    models = read_models_config(directory.parent).model_config_list.config
+    entries = [model for model in models if model.name == directory.name]
+    labels = [_labels_of_versions(entry, directory) for entry in entries]
+    return _chosen_label(labels[0] if labels else {}, version)
+
+
+def _labels_of_versions(entry, directory: pathlib.Path) -> dict[str, int]:
+    """Returns the labels of the versions that exist."""
+    return {
+        name: number
+        for name, number in entry.version_labels.items()
+        if (directory / str(number)).is_dir()
+    }
+
+
+def _chosen_label(labels: dict[str, int], version: int) -> str:
+    taken = labels.get(STABLE, version) != version
+    return CANARY if taken else STABLE
+
+
 def check_label(label: str | None) -> None:
     """Raises ValueError unless a label is None or fits into an address."""
     if label is not None and not re.fullmatch(r"[\w.-]+", label):
@@ -97,14 +120,9 @@ def _label_version(directory, version, label) -> dict[str, int]:
             base_path=f"/models/{directory.name}",
             model_platform="tensorflow",
         )
-    labels = {
-        name: number
-        for name, number in entry.version_labels.items()
-        if (directory / str(number)).is_dir()
-    }
+    labels = _labels_of_versions(entry, directory)
     if label is None:
-        taken = labels.get(STABLE, version) != version
-        label = CANARY if taken else STABLE
+        label = _chosen_label(labels, version)
     labels[label] = version
     if label == STABLE and labels.get(CANARY) == version:
         del labels[CANARY]  # It was promoted.

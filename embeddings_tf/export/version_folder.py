@@ -15,8 +15,9 @@ import numpy as np
 _LARGEST_VERSION = 2**63 - 1
 # Folders of exports that have not ended.
 _UNFINISHED = ".export-"
-# Seconds within which a new export has locked its folder.
-_TIME_TO_LOCK = 60
+# Seconds after which an export has ended. Its lock tells, too, but only on
+# the same machine where a shared file system keeps locks to itself.
+_LONGEST_EXPORT = 24 * 3600
 
 
 def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
@@ -107,9 +108,9 @@ def new_folder(target: pathlib.Path) -> Iterator[pathlib.Path]:
 
 def _remove_leftovers(directory: pathlib.Path) -> None:
     """Removes folders of exports that no process writes any more."""
-    for path in directory.glob(f"{_UNFINISHED}*"):
+    for path in directory.glob(f"{_UNFINISHED}{'[a-z0-9_]' * 8}"):
         with contextlib.suppress(OSError):  # they do no harm
-            if time.time() - path.stat().st_mtime < _TIME_TO_LOCK:
+            if time.time() - path.stat().st_mtime < _LONGEST_EXPORT:
                 continue
             lock = os.open(path, os.O_RDONLY)
             try:

@@ -1,15 +1,13 @@
 """Folders of new versions, after exports that were killed or still run."""
 
 import os
-import subprocess
-import sys
 
 from embeddings_tf.export import version_folder
 from embeddings_tf.export.version_folder import new_folder
 
 
-def of_an_hour_ago(path):
-    os.utime(path, (path.stat().st_mtime - 3600,) * 2)
+def of_two_days_ago(path):
+    os.utime(path, (path.stat().st_mtime - 2 * 24 * 3600,) * 2)
 
 
 def export(target):
@@ -19,28 +17,24 @@ def export(target):
 
 
 def test_what_a_killed_export_has_left_is_removed(tmp_path):
-    code = (
-        "import os, pathlib, signal\n"
-        "from embeddings_tf.export.version_folder import new_folder\n"
-        f"with new_folder(pathlib.Path({str(tmp_path / '1')!r})) as folder:\n"
-        "    folder.mkdir(); (folder / 'saved_model.pb').write_text('part')\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    subprocess.run([sys.executable, "-c", code], timeout=300)
-    (left,) = tmp_path.iterdir()
-    assert (left / "model" / "saved_model.pb").is_file()
-    of_an_hour_ago(left)
+    left = tmp_path / ".export-ab_12cd3"
+    (left / "model").mkdir(parents=True)
+    (left / "model" / "saved_model.pb").write_text("part")
+    own = tmp_path / ".export-notes of mine"
+    own.mkdir()
+    of_two_days_ago(left)
+    of_two_days_ago(own)
     export(tmp_path / "1")
-    assert [path.name for path in tmp_path.iterdir()] == ["1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [own.name, "1"]
 
 
 def test_an_export_that_runs_keeps_its_folder(tmp_path):
     """However long it takes, and also if it has only begun."""
-    begun = tmp_path / ".export-begun"  # not locked yet
+    begun = tmp_path / ".export-begun_01"  # not locked yet
     begun.mkdir()
     with new_folder(tmp_path / "1") as folder:
         folder.mkdir()
-        of_an_hour_ago(folder.parent)
+        of_two_days_ago(folder.parent)
         export(tmp_path / "2")
         assert folder.is_dir()
     begun.rmdir()
@@ -48,9 +42,9 @@ def test_an_export_that_runs_keeps_its_folder(tmp_path):
 
 
 def test_a_file_system_without_locks(tmp_path, monkeypatch):
-    left = tmp_path / ".export-left"
+    left = tmp_path / ".export-left_012"
     left.mkdir()
-    of_an_hour_ago(left)
+    of_two_days_ago(left)
 
     def refuse(*_):
         raise OSError("no locks available")

@@ -79,7 +79,6 @@ def test_graphs_that_know_of_few_rows(loss, num_rows, xla):
     np.testing.assert_array_equal(gradient, np.zeros((num_rows, 3)))
 
 
-@pytest.mark.every_nth(5)
 @pytest.mark.parametrize(
     ("num_rows", "has_loop"), [(64, False), (2000, True), (None, True)]
 )

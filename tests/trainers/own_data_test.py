@@ -160,7 +160,7 @@ def test_an_export_without_its_label_says_how_to_label_it(
         error = refused(capsys, export, *words)
     assert f"{model}/1 is complete, but its label is not written" in error
     assert "start the same command again" not in error
-    command = error.partition("Make room, then ")[2].strip()
+    command = error.partition("names, then ")[2].strip()
     assert command.endswith(
         f"label_version --directory {model} --version 1 --label stable"
     )

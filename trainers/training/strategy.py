@@ -265,9 +265,11 @@ def clear_message_of_lost_worker():
 def _reason(error: Exception) -> str:
     """Returns why workers stopped, without the names in TensorFlow's graph."""
     text = re.sub(r"\{\{.*?\}\}|\[Op:\w+\]", "", str(error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines()]
     aborted = [line.partition("aborted by: ")[2] for line in lines]
-    return next(filter(None, [*aborted, *lines[:1]]), type(error).__name__)
+    of_graph = r"Graph execution error|Detected at node|File |\[\[|$"
+    others = [line for line in lines if not re.match(of_graph, line)]
+    return next(filter(None, [*aborted, *others]), type(error).__name__)
 
 
 def replica_batches(strategy, batches):

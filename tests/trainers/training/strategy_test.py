@@ -313,7 +313,8 @@ def test_a_wait_that_holds_the_interpreter_lock_is_ended():
 def test_control_c_ends_a_wait_that_holds_the_interpreter_lock():
     """The terminal sends it to all processes of the command."""
     code = (
-        "import ctypes; from trainers.training.strategy import *\n"
+        "import ctypes, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from trainers.training.strategy import _ended_after\n"
         "from trainers.training.strategy import _ended_by_signals\n"
         "with _ended_after(100), _ended_by_signals():\n"
@@ -338,11 +339,16 @@ def test_signals_are_answered_as_before(number):
     """TensorFlow's handler of SIGTERM does not stay."""
     before = signal.getsignal(number)
     try:
-        for handler in (signal.SIG_IGN, signal.SIG_DFL):
+        for handler, inside in (
+            (signal.SIG_IGN, signal.SIG_IGN),
+            (signal.default_int_handler, signal.SIG_DFL),
+        ):
             signal.signal(number, handler)
             with strategies._ended_by_signals():
-                if number == signal.SIGTERM:
-                    signal.signal(number, signal.default_int_handler)
+                if number == signal.SIGINT:
+                    assert signal.getsignal(number) is inside
+                else:
+                    signal.signal(number, signal.SIG_DFL)
             assert signal.getsignal(number) is handler
     finally:
         signal.signal(number, before)
@@ -362,6 +368,12 @@ def test_signals_are_answered_as_before(number):
             "  File train.py, line 3\n\nCollective ops is aborted by: Socket "
             "closed\n\t [[{{node cond/Coll}}]] [Op:__inference_8]",
             "Socket closed",
+        ),
+        (
+            "Graph execution error:\n\nDetected at node cond/Coll defined at\n"
+            "  File train.py, line 3\n\nConnection reset by peer\n\t "
+            "[[{{node cond/Coll}}]] [Op:__inference_8]",
+            "Connection reset by peer",
         ),
         ("Connection reset by peer", "Connection reset by peer"),
         ("", "ValueError"),
