@@ -152,9 +152,9 @@ def export(
     version_folder = pathlib.Path(written)
     model_folder, number = version_folder.parent, int(version_folder.name)
     try:
-        label = label or chosen_label(model_folder, number)
         labels = label_version(model_folder, number, label)
     except OSError as error:
+        label = label or chosen_label(model_folder, number)
         raise OSError(
             f"{written} is complete, but its label is not written: {error}. "
             "Make room, or mend what the message names, then "
@@ -169,11 +169,10 @@ def export(
     return written
 
 
-def _label_command(version_folder: pathlib.Path, label: str | None) -> str:
+def _label_command(version_folder: pathlib.Path, label: str) -> str:
     """Returns the command that labels a version."""
     words = ["--directory", str(version_folder.parent)]
-    words += ["--version", version_folder.name]
-    words += ["--label", label] if label else []
+    words += ["--version", version_folder.name, "--label", label]
     name = command_names.shell_command("trainers.label_version")
     return f"{name} {shlex.join(words)}"
 

@@ -8,6 +8,7 @@ from google.protobuf import text_format
 from tensorflow_serving.config import model_server_config_pb2
 
 from embeddings_tf.export.models_config import FILE
+from embeddings_tf.export.models_config import chosen_label
 from embeddings_tf.export.models_config import label_version
 from embeddings_tf.export.models_config import read_models_config
 from tests.trainers.commands import refused
@@ -41,6 +42,18 @@ def entries(folder):
         (folder / FILE).read_text(), model_server_config_pb2.ModelServerConfig()
     )
     return {model.name: model for model in config.model_config_list.config}
+
+
+def test_the_chosen_label_is_the_one_that_a_version_gets(tmp_path):
+    """Whatever its number, a version beside a stable one is a canary."""
+    model = versions(tmp_path / "words", 1, 5)
+    assert chosen_label(model, 5) == "stable"
+    label_version(model, 5)
+    assert (chosen_label(model, 5), chosen_label(model, 1)) == (
+        "stable",
+        "canary",
+    )
+    assert label_version(model, 1) == {"stable": 5, "canary": 1}
 
 
 def test_stable_then_canary_then_promoted(tmp_path):

@@ -121,6 +121,7 @@ def test_a_run_continues_without_its_initial_weights(arrays, tmp_path, capsys):
     assert "Resuming after epoch 1" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_killed_after_its_last_checkpoint_a_run_writes_the_rest(
     arrays, tmp_path, monkeypatch
 ):
