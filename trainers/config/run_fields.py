@@ -215,10 +215,19 @@ def _argument(of: Part, field: str, argument: str, value, name: str):
         old = old if isinstance(old, Part) else None
         return read_part(value, argument, inner, old)
     if not wanted.kinds and isinstance(old, Part):
+        if value == "None" and _is_optional(of, field, argument):
+            return None
         _require_section(value, inner, ("name", *old.arguments))
     elif not wanted.kinds:
         wanted = type_of_value(old)
     return _read_value(value, wanted, inner, of.arguments)
+
+
+def _is_optional(of: Part, field: str, argument: str) -> bool:
+    """Whether the default of an argument is None."""
+    found = signature(PLACES[place_of(of, field)], of.name)
+    known = found.arguments if found is not None else {}
+    return argument in known and known[argument].default is None
 
 
 def _argument_type(

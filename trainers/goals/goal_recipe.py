@@ -147,7 +147,9 @@ def _require_same_text(path: pathlib.Path, text: str) -> None:
 
 def _summary(config: dict, data: DataSummary) -> str:
     """What was picked, one line each."""
-    method = (config.get("objective") or config["loss"])["name"]
+    method = config.get("objective") or config["loss"]
+    encoder_loss = (method.get("encoder_loss") or {}).get("name")
+    together = f", together with {encoder_loss}" if encoder_loss else ""
     batches = {k: v for k, v in config["batches"].items() if k != "name"}
     return "\n".join(
         [
@@ -159,7 +161,7 @@ def _summary(config: dict, data: DataSummary) -> str:
             ),
             f"  encoder    {config['encoder']['name']}, "
             f"{counted(config['encoder']['dim'], 'dimension')}",
-            f"  method     {method}",
+            f"  method     {method['name']}{together}",
             f"  batches    {config['batches']['name']}, "
             + ", ".join(f"{k}={v}" for k, v in batches.items()),
             f"  evaluation {config['evaluation']['name']}",

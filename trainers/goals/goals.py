@@ -42,7 +42,11 @@ TRAINED_BY = {
     ),
     "HedgedInstances": TrainedBy(objective("HedgedInstances"), gaussian=True),
     "SoftContrastive": TrainedBy(objective("SoftContrastive")),
-    "LearnedDistance": TrainedBy(sections.learned_distance(num_units=128)),
+    "LearnedDistance": TrainedBy(
+        sections.learned_distance(
+            num_units=128, encoder_loss={"name": "LiftedStructureLoss"}
+        )
+    ),
     "FStatisticLoss": TrainedBy(sections.loss("FStatisticLoss")),
     "TripletLoss": TrainedBy(sections.loss("TripletLoss")),
     "HistogramLoss": TrainedBy(

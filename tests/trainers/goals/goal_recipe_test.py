@@ -135,6 +135,33 @@ def test_the_evaluation_of_digits_has_its_name(tmp_path, capsys):
     assert "'n_digit_few_shot'" in (tmp_path / "recipe.py").read_text()
 
 
+def test_a_learned_distance_is_trained_together_with_a_loss(features, tmp_path):
+    """Unless a field of the command says otherwise."""
+
+    def planned(*overrides):
+        return goal_recipe.plan_recipe(
+            features,
+            "verify",
+            None,
+            "classes",
+            str(tmp_path / "run"),
+            overrides=list(overrides),
+        )
+
+    default = planned()
+    built = build_model(default.run, num_classes=6).objective.encoder_loss
+    assert type(built).__name__ == "LiftedStructureLoss"
+    line = "  method     LearnedDistance, together with LiftedStructureLoss\n"
+    assert line in default.about
+    alone = planned("objective.encoder_loss=None")
+    assert "  method     LearnedDistance\n" in alone.about
+    assert build_model(alone.run, num_classes=6).objective.encoder_loss is None
+    with pytest.raises(ValueError, match="objective.distance is a section"):
+        planned("objective.distance=None")  # a learned distance needs it
+    other = planned("objective.encoder_loss.name=HistogramLoss")
+    assert "together with HistogramLoss\n" in other.about
+
+
 @pytest.mark.parametrize(
     "name", [r"back\users", 'three"""quotes', "new\nline", "return\rhere"]
 )
