@@ -37,7 +37,7 @@ def reruns() -> Count:
     equal = {row["table"] for row in found if sentinels.is_equal(row)}
     in_all = sentinels.equal_tables(found).intersection(tables)
     unit = (
-        "tables have a rerun that agrees in all numbers; in "
+        "groups of tables have a rerun that agrees in all numbers; in "
         f"{len(in_all)}, all reruns do"
     )
     return len(equal.intersection(tables)), len(tables), unit
@@ -105,7 +105,7 @@ def quartiles() -> Count:
             and row["case"] != scale.SIMULATED
         ]
     found = [row for row in rows if int(row["rounds"] or 0) >= LEAST_ROUNDS]
-    return len(found), len(rows), "times have them"
+    return len(found), len(rows), "times of speed.csv have them"
 
 
 # What was found, what was done, and what it needs: patterns of result files
@@ -114,9 +114,9 @@ def quartiles() -> Count:
 LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     (
         "Hyper-parameters were tried by hand, unrecorded, for some methods",
-        "one random search for every method, whose trials, winners and "
-        "commands are kept, for disentangling on Sprites, retrieval on Sprites "
-        "and Omniglot, and AN4: [equal budgets](equal_budgets.md); "
+        "one random search for every method of a table, whose trials, winners "
+        "and commands are kept, for disentangling on Sprites, retrieval on "
+        "Sprites and Omniglot, and AN4: [equal budgets](equal_budgets.md); "
         "verification on other data was not searched",
         (
             *(
@@ -231,7 +231,8 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     ),
     (
         "No printed command had been run again",
-        "each table of single runs says which of its commands was run again, "
+        "each group of tables, that is one evaluation on one data set, says "
+        "which of its commands was run again, "
         "and how many numbers agree: [reruns](reruns.md), which names the "
         "results that are not",
         reruns,

@@ -33,14 +33,14 @@ def checkpoint_table(rows: Mapping[str, Mapping], ours: str) -> list[str]:
         for number, title in NUMBERS.items()
         if all(_is_known(results, number) for results in rows.values())
     }
-    heads = ["method"]
+    heads = ["method", "folds"]
     for title in numbers.values():
         heads += [title, "after the last batch", f"{ours} minus it"]
     marks = "|---" + "|---:" * (len(heads) - 1) + "|"
     lines = [f"| {' | '.join(heads)} |", marks]
     ratio = ratio_of_test_to_train(rows[ours]["config"], "validation")
     for name, results in rows.items():
-        cells = [name]
+        cells = [name, ", ".join(results["folds"])]
         for number in numbers:
             there = _numbers(results, number, at_checkpoint=True)
             last = _numbers(results, number, at_checkpoint=False)

@@ -24,6 +24,7 @@ from tools.equal_budgets_results import load
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
 from tools.generated_text import remake_page
+from tools.paired_difference import LEGENDS
 from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
@@ -132,6 +133,9 @@ def _checkpoints(rows: dict[str, dict]) -> list[str]:
         "last batch:",
         "",
         *checkpoint_table(rows, OURS),
+        "",
+        f"{LEGENDS['folds']} The correction divides the validation classes, of "
+        "which these numbers are, by the training classes.",
     ]
 
 
@@ -153,7 +157,8 @@ def _searches(found: dict, rows: dict[str, dict], dataset: str) -> list[str]:
         f"`{first['objective']}` on fold 0; `{first['monitor']}` chose the "
         f"epoch of a trial. {first['batches']:,} batches for each winner. "
         "Trials by best epoch: how many had their best score after the first "
-        "epoch, after the second, and so on; failed trials are left out.",
+        "epoch, after the second, and so on; trials that ended with an error "
+        "are left out.",
         "",
         "| winner | of the search | checkpoints after batches | values "
         "| trials by best epoch | trials |",

@@ -11,7 +11,8 @@ LEGENDS = {
     "brackets the p-value of the paired t-test and of its correction for folds "
     "that share training data (Nadeau & Bengio 2003).",
     "seeds": "Differences are paired by seed: mean ± standard error, and in "
-    "brackets the p-value of the paired t-test. All seeds have one test set.",
+    "brackets the p-value of the paired t-test. Of several folds, a difference "
+    "is the mean. All seeds have the same tests.",
 }
 # Largest p-value of a difference that counts.
 LEVEL = 0.05

@@ -45,10 +45,10 @@ CLAIMS = ROOT / "docs" / "results" / "reproduced.md"
 SPE, PN = "stochastic_prototypes", "prototypical"
 # Methods of verification that are compared, alike except for the method.
 VERIFIED = {
-    "speakers (AN4); both with a classifier in training": (
+    "speakers (AN4); both with a classifier in training; values by hand": (
         *("an4", "learned distance", "triplet and classifier"),
     ),
-    "handwritten characters; both without a classifier": (
+    "handwritten characters; both without a classifier; no search": (
         *("omniglot", "learned distance, no classifier", "triplet"),
     ),
 }

@@ -82,11 +82,11 @@ class Errors:
         if ours not in rows or other not in rows:
             return None
         both = rows[ours], rows[other]
-        pair = trials.paired_numbers(*both, EER)
+        unit = trials.paired_by(*both)[0]
+        pair = trials.paired_numbers(*both, EER, unit)
         key = next(key for key in self.runs if key[:2] == (dataset, protocol))
         config = next(iter(self.runs[key].values()))["config"]
-        by_fold = trials.paired_by(*both) == "folds"
-        ratio = ratio_of_test_to_train(config) if by_fold else None
+        ratio = ratio_of_test_to_train(config) if unit == "folds" else None
         return paired_difference(*pair, ratio)
 
     def minus(self, dataset: str, other: tuple) -> str:

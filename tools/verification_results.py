@@ -262,26 +262,31 @@ def _ending(recipe: str) -> str:
     return max(ends, key=len)
 
 
-def paired_by(ours: dict, theirs: dict) -> str:
-    """Returns what two rows are paired by: `"folds"` or `"seeds"`.
+def paired_by(ours: dict, theirs: dict) -> list[str]:
+    """Returns what two rows can be paired by: `"folds"`, `"seeds"` or both.
 
-    By seeds, if a single run of each has shared seeds.
+    By folds if they share several, by seeds if they share several, and by
+    seeds if they share a single run.
     """
-    shared = {run for run, seed in ours if (run, seed) in theirs}
-    return "seeds" if len(shared) == 1 else "folds"
+    shared = [key for key in ours if key in theirs]
+    by_folds = len({run for run, _ in shared}) != 1
+    by_seeds = len({seed for _, seed in shared}) > 1 or not by_folds
+    return ["folds"] * by_folds + ["seeds"] * by_seeds
 
 
-def paired_numbers(ours: dict, theirs: dict, name: str) -> tuple[dict, dict]:
-    """Returns a measure of both by fold or seed, as `paired_by` says.
+def paired_numbers(
+    ours: dict, theirs: dict, name: str, unit: str = "folds"
+) -> tuple[dict, dict]:
+    """Returns a measure of both by fold or seed.
 
-    By fold, it is the mean over the seeds that both have.
+    By fold, it is the mean over the seeds that both have; by seed, over the
+    folds.
     """
     numbers = [
         {key: measures[name] for key, measures in row.items()}
         for row in (ours, theirs)
     ]
-    by_seed = paired_by(ours, theirs) == "seeds"
-    return means_of_shared_seeds(*numbers, key=int(by_seed))
+    return means_of_shared_seeds(*numbers, key=int(unit == "seeds"))
 
 
 def by_run(measures: dict, name: str) -> list[float]:

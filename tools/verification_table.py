@@ -269,7 +269,10 @@ def _calibrations(measured: dict) -> dict[str, tuple]:
 def _difference_tables(
     first: str | None, pairs: dict, config: dict
 ) -> list[str]:
-    """A table of differences paired by fold, and one of those by seed."""
+    """A table of differences paired by fold, and one of those by seed.
+
+    Pairs with several folds and several seeds are in both.
+    """
     measures = {
         name: how
         for name, how in DIFFERENCES.items()
@@ -279,13 +282,13 @@ def _difference_tables(
     for unit in ("folds", "seeds"):
         of_unit = {
             name: [
-                paired_numbers(*both, measure)
+                paired_numbers(*both, measure, unit)
                 if _have(measure, *both)
                 else ({}, {})
                 for measure in measures
             ]
             for name, both in pairs.items()
-            if paired_by(*both) == unit
+            if unit in paired_by(*both)
         }
         if of_unit:
             # Folds share training data; seeds of one run are no folds.

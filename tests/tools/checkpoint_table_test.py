@@ -33,9 +33,10 @@ def test_epochs_count_from_one_and_the_last_is_the_end():
     # the end: .6 + .01 and .6 + .02, mean .615, too.
     found = {"ours": results([1, 2], [0.5, 0.7, 0.6])}
     assert checkpoint_table(found, "ours") == [
-        "| method | modularity | after the last batch | ours minus it |",
-        "|---|---:|---:|---:|",
-        "| ours | 0.615 | 0.615 |  |",
+        "| method | folds | modularity | after the last batch "
+        "| ours minus it |",
+        "|---|---:|---:|---:|---:|",
+        "| ours | 1, 2 | 0.615 | 0.615 |  |",
     ]
 
 
@@ -47,7 +48,7 @@ def test_the_last_batches_are_compared():
     # Differences .81 - .61 and .82 - .5: mean .26, standard error .06.
     plain = stats.ttest_rel([0.81, 0.82], [0.61, 0.5]).pvalue
     assert line.startswith(
-        f"| rival | 0.965 | 0.555 | +0.260 ± 0.060 ({plain:.3f}".replace(
+        f"| rival | 1, 2 | 0.965 | 0.555 | +0.260 ± 0.060 ({plain:.3f}".replace(
             "(0.", "(."
         )
     )

@@ -185,8 +185,24 @@ def test_verification_pairs_shared_seeds_by_fold():
         {"fold_1": 1.0, "fold_2": 1.0},
     )
     one = {("official", seed): {"eer": seed} for seed in (0, 1)}
-    assert paired_numbers(one, one, "eer") == ({0: 0, 1: 1},) * 2
-    assert (paired_by(ours, theirs), paired_by(one, one)) == ("folds", "seeds")
+    assert paired_numbers(one, one, "eer", "seeds") == ({0: 0, 1: 1},) * 2
+    assert paired_by(ours, theirs) == ["folds", "seeds"]
+    assert paired_by(one, one) == ["seeds"]
+    first = {key: found for key, found in ours.items() if key[1] == 0}
+    assert paired_by(first, theirs) == ["folds"]
+
+
+def test_verification_pairs_shared_folds_by_seed():
+    ours = {
+        ("fold_1", 0): {"eer": 0.1},
+        ("fold_1", 1): {"eer": 0.3},
+        ("fold_2", 0): {"eer": 0.5},
+        ("fold_2", 1): {"eer": 0.9},
+        ("fold_3", 1): {"eer": 0.7},
+    }
+    theirs = {key: {"eer": 1.0} for key in ours if key[0] != "fold_3"}
+    found = paired_numbers(ours, theirs, "eer", "seeds")
+    assert found == ({0: 0.3, 1: 0.6}, {0: 1.0, 1: 1.0})
 
 
 def test_a_cell_with_fewer_folds_than_its_row_says_so():

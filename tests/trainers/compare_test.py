@@ -63,6 +63,24 @@ def features(folder):
     return f"arrays:{folder / 'data.npz'}"
 
 
+def test_an_encoder_loss_is_for_the_methods_that_have_one(tmp_path):
+    planned = [
+        goal_recipe.plan_recipe(
+            features(tmp_path),
+            "verify",
+            method,
+            "classes",
+            str(tmp_path / method),
+            overrides=["objective.encoder_loss=None", "encoder.dim=5"],
+            command="compare",
+        ).run
+        for method in ("LearnedDistance", "TripletLoss")
+    ]
+    assert planned[0].method.arguments["encoder_loss"] is None
+    assert "encoder_loss" not in planned[1].method.arguments
+    assert {run.encoder.arguments["dim"] for run in planned} == {5}
+
+
 @pytest.mark.parametrize(("is_own", "seeds"), [(True, {0, 1}), (False, {0})])
 def test_only_own_data_is_divided_anew(
     is_own, seeds, tmp_path, monkeypatch, capsys

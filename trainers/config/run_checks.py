@@ -428,13 +428,16 @@ def _check_frozen_encoder(run: Run) -> None:
 def _require_nothing_for_encoder(run: Run) -> None:
     """Raises ValueError if an objective has parts that train the encoder."""
     given = run.method.arguments
-    useless = [name for name in _FOR_ENCODER if given.get(name)]
+    useless = {name: "None" for name in _FOR_ENCODER if given.get(name)}
     if given.get("updates") == "alternating":
-        useless.append("updates")
+        useless["updates"] = "simultaneous"
     if useless:
+        name, without = next(iter(useless.items()))
+        field = f"config.{run.method.kind}.{name}"
         raise ValueError(
-            f"config.{run.method.kind}.{useless[0]} is for the training of the "
-            "encoder, which config.freeze_encoder keeps as it is; leave it out"
+            f"{field} is for the training of the encoder, which "
+            "config.freeze_encoder keeps as it is; leave it out, or set "
+            f"{field}={without}"
         )
 
 

@@ -23,6 +23,7 @@ from trainers.config.field_types import converted
 from trainers.config.field_types import field_type
 from trainers.config.field_types import parsed
 from trainers.config.field_types import type_of_value
+from trainers.config.own_code import file_and_name
 from trainers.config.places import PLACES
 from trainers.config.places import method_kind
 from trainers.config.places import place_of
@@ -214,17 +215,28 @@ def _argument(of: Part, field: str, argument: str, value, name: str):
     if isinstance(value, Mapping) and argument in PLACES:
         old = old if isinstance(old, Part) else None
         return read_part(value, argument, inner, old)
+    is_optional = _is_optional(of, field, argument)
     if not wanted.kinds and isinstance(old, Part):
-        if value == "None" and _is_optional(of, field, argument):
+        if is_optional and isinstance(value, Text) and value.strip() == "None":
             return None
-        _require_section(value, inner, ("name", *old.arguments))
+        known = ("name", *old.arguments)
+        _require_section(value, inner, known, is_optional)
+    elif not wanted.kinds and is_optional and isinstance(value, Text):
+        if value.strip() != "None":
+            _require_section(value, inner, ("name",), is_optional)
+        return None
     elif not wanted.kinds:
         wanted = type_of_value(old)
     return _read_value(value, wanted, inner, of.arguments)
 
 
 def _is_optional(of: Part, field: str, argument: str) -> bool:
-    """Whether the default of an argument is None."""
+    """Whether an argument is a part of this library, or None for none.
+
+    In code of the user's own, an argument without a type may be anything.
+    """
+    if argument not in PLACES or file_and_name(of.name):
+        return False
     found = signature(PLACES[place_of(of, field)], of.name)
     known = found.arguments if found is not None else {}
     return argument in known and known[argument].default is None
@@ -247,11 +259,14 @@ def _argument_type(
     raise unknown_field(name, {"name", *known, *of.arguments})
 
 
-def _require_section(values, name: str, known: Iterable[str]) -> None:
+def _require_section(
+    values, name: str, known: Iterable[str], is_optional: bool = False
+) -> None:
     if isinstance(values, Text):
+        none = f", or config.{name}=None" if is_optional else ""
         raise ValueError(
             f"config.{name} is a section with the fields "
-            f"{', '.join(sorted(known))}; set one of them"
+            f"{', '.join(sorted(known))}; set one of them{none}"
         )
     if not isinstance(values, Mapping):
         raise ValueError(

@@ -115,6 +115,8 @@ def lines_of_part(
         value = part.arguments.get(name, default)
         inner = config_name(prefix, name)
         if isinstance(value, Part):
+            if default is None:
+                help = f"{help} --config.{inner}=None: without it.".strip()
             yield from lines_of_part(value, name, inner, help)
         else:
             kinds = getattr(wanted, "kinds", ()) or type_of_value(value).kinds

@@ -87,6 +87,10 @@ def _following(before: Run, after: Run, named: set[str], is_read_later: bool):
         if getattr(after.evaluation, "distance", "cosine") != "cosine":
             if "evaluation.distance" not in named:
                 yield "evaluation.distance=cosine"
+    # What trains an encoder has nothing to do for a fixed one.
+    if after.training.freeze_encoder and after.method == before.method:
+        if after.method.arguments.get("encoder_loss"):
+            yield f"{after.method.kind}.encoder_loss=None"
     plda = getattr(after.evaluation, "plda", None)
     dim = after.encoder.arguments.get("dim")
     if plda and plda.num_dims and dim and dim < plda.num_dims:

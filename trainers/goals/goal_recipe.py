@@ -22,8 +22,9 @@ from trainers.workdirs.lock import absent
 from trainers.workdirs.lock import remove_empty
 from trainers.workdirs.recipe_text import recipe_text
 
-# Fields that only methods with Gaussians have.
+# Fields that only some methods have: Gaussians, and the learned distance.
 OF_GAUSSIANS = "encoder.initial_variance="
+OF_DISTANCES = "objective.encoder_loss"
 # With fewer classes in training, a closed set may be what is wanted.
 FEW_CLASSES = 10
 # Examples of each class, for a division of the examples.
@@ -89,6 +90,8 @@ def plan_recipe(
     if command == "compare" and not config["encoder"].get("gaussian"):
         # A comparison has one command for all methods.
         overrides = [o for o in overrides if not o.startswith(OF_GAUSSIANS)]
+    if command == "compare" and method != "LearnedDistance":
+        overrides = [o for o in overrides if not o.startswith(OF_DISTANCES)]
     config, run = with_overrides(config, overrides, data.is_read_later)
     check_run(run)
     require_effect(run, overrides)
@@ -149,7 +152,8 @@ def _summary(config: dict, data: DataSummary) -> str:
     """What was picked, one line each."""
     method = config.get("objective") or config["loss"]
     encoder_loss = (method.get("encoder_loss") or {}).get("name")
-    together = f", together with {encoder_loss}" if encoder_loss else ""
+    how = "together with" if method.get("train_encoder", True) else "beside"
+    together = f", {how} {encoder_loss}" if encoder_loss else ""
     batches = {k: v for k, v in config["batches"].items() if k != "name"}
     return "\n".join(
         [

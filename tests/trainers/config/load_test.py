@@ -15,6 +15,8 @@ from trainers.config.load import recipe_names
 from trainers.config.run import Images
 from trainers.config.run import Part
 from trainers.config.run_config import config_of
+from trainers.config.run_config import run_from_config
+from trainers.config.run_help import help_of_run
 from trainers.training.model import build_model
 
 TINY = pathlib.Path(__file__).parents[1] / "tiny.py"
@@ -85,6 +87,57 @@ def test_overrides_of_every_type():
 def test_bad_overrides_say_what_exists(override, message):
     with pytest.raises(ValueError, match=message):
         load_recipe("demo", [override])
+
+
+JOINT = "omniglot_verification_lifted_structure_joint"
+
+
+def test_an_optional_part_takes_none():
+    """In all its ways: it is left out, and may come back."""
+
+    def encoder_loss(*overrides):
+        run = load_recipe(JOINT, [f"objective.{o}" for o in overrides])
+        # As in `config.json`.
+        assert run_from_config(config_of(run)) == run
+        return run.method.arguments["encoder_loss"]
+
+    assert encoder_loss().name == "LiftedStructureLoss"
+    for none in ("None", " None "):
+        assert encoder_loss(f"encoder_loss={none}") is None
+    again = encoder_loss(
+        "encoder_loss=None",
+        "encoder_loss.name=TripletLoss",
+        "encoder_loss.margin=0.5",
+    )
+    assert (again.name, again.arguments["margin"]) == ("TripletLoss", 0.5)
+    alone = "omniglot_verification_without_classifier"
+    run = load_recipe(alone, ["objective.encoder_loss=None"])
+    assert run.method.arguments["encoder_loss"] is None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            ["encoder_loss=LiftedStructureLoss"],
+            "name; set one of them, or .*ne",
+        ),
+        (["encoder_loss=None", "encoder_loss=TripletLoss"], "=None$"),
+        (["encoder_loss=None", "encoder_loss.margin=1"], "name first"),
+        (["distance=None"], "units; set one of them$|name; set one of them$"),
+    ],
+)
+def test_only_an_optional_part_takes_none(overrides, message):
+    with pytest.raises(ValueError, match=message):
+        load_recipe(JOINT, [f"objective.{o}" for o in overrides])
+
+
+def test_help_says_that_a_part_may_be_left_out():
+    text = help_of_run(JOINT, load_recipe(JOINT))
+    assert "--config.objective.encoder_loss=None: without it." in " ".join(
+        text.split()
+    )
+    assert "--config.objective.distance=None" not in text
 
 
 def test_unknown_recipe_lists_the_known_ones():

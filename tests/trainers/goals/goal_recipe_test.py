@@ -160,6 +160,12 @@ def test_a_learned_distance_is_trained_together_with_a_loss(features, tmp_path):
         planned("objective.distance=None")  # a learned distance needs it
     other = planned("objective.encoder_loss.name=HistogramLoss")
     assert "together with HistogramLoss\n" in other.about
+    beside = planned("objective.train_encoder=False")
+    assert "LearnedDistance, beside LiftedStructureLoss\n" in beside.about
+    frozen = ["freeze_encoder=True", "initial_weights=runs/a"]
+    assert "  method     LearnedDistance\n" in planned(*frozen).about
+    with pytest.raises(ValueError, match="or set config.objective.encoder_l"):
+        planned(*frozen, "objective.encoder_loss.name=HistogramLoss")
 
 
 @pytest.mark.parametrize(
