@@ -1,5 +1,6 @@
 """Figures of verification runs: the equal error rate of every row."""
 
+import math
 import statistics
 
 from tools.verification_results import SCORES
@@ -11,6 +12,16 @@ from tools.verification_results import title_of
 # Errors, in %, at which the axis of errors may have a number.
 TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
 TICKS += (32, 34, 36, 38, 40, 42, 44, 46, 48, 50)
+
+
+def ticks_between(low: float, high: float) -> list[float]:
+    """Returns the numbers of a logarithmic axis whose texts do not touch."""
+    kept: list[float] = []
+    for tick in TICKS:
+        apart = math.log(tick / kept[-1]) if kept else math.inf
+        if low < tick < high and apart >= 0.05 * math.log(high / low):
+            kept.append(tick)
+    return kept
 
 
 def figures(found: dict) -> dict:
@@ -67,7 +78,7 @@ def error_figure(measured: dict, title: str):
         xlabel="equal error rate, %, log scale; a point: a run, a bar: the mean"
     )
     axes.set_xscale("log")  # else the lowest errors lie on each other
-    axes.set_xticks([n for n in TICKS if low < n < high] or [low, high])
+    axes.set_xticks(ticks_between(low, high) or [low, high])
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlim(low, high)

@@ -8,6 +8,7 @@ import pytest
 from tools import verification_results
 from tools import verification_table
 from tools.rerun_command import rerun_command
+from tools.verification_figures import ticks_between
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import recipe_fields
 
@@ -320,3 +321,12 @@ def test_the_encoders_of_a_cross_validation_are_trained_first(
     )
     assert one.startswith(f"{start} {METHOD} --folds 2 --workdir runs/{METHOD}")
     assert "trainers.train --config" in one and "--config.folds.fold=2" in one
+
+
+def test_the_numbers_of_a_figure_do_not_touch():
+    # A twentieth of the axis is a factor of (50.5 / 6.5)**0.05, 1.11: 42 / 38
+    # is less, 44 / 38 is more.
+    found = ticks_between(6.5, 50.5)
+    assert found == [8, 10, 12, 15, 20, 25, 30, 34, 38, 44, 50]
+    assert ticks_between(31, 37) == [32, 34, 36]
+    assert ticks_between(0.3, 0.4) == []
