@@ -41,7 +41,7 @@ def table(found: dict[str, dict]) -> str:
         f"`stream_trials`, all {trials['trials']:,} pairs of "
         f"{trials['embeddings']:,} embeddings",
         f"{trials['streaming_seconds']:.0f} s, "
-        f"{_mib(trials['peak_bytes'])} at the peak",
+        f"{_mib(trials['peak_bytes'])} at the peak, one run",
         trials,
     )
     row(
