@@ -114,9 +114,10 @@ def quartiles() -> Count:
 LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     (
         "Hyper-parameters were tried by hand, unrecorded, for some methods",
-        "one random search for every method of a table, whose trials, winners "
-        "and commands are kept, for disentangling on Sprites, retrieval on "
-        "Sprites and Omniglot, and AN4: [equal budgets](equal_budgets.md); "
+        "one random search for every method in the tables of equal budgets, "
+        "whose trials, winners and commands are kept, for disentangling on "
+        "Sprites, retrieval on Sprites and Omniglot, and AN4: "
+        "[equal budgets](equal_budgets.md); "
         "verification on other data was not searched",
         (
             *(

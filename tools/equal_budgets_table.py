@@ -134,8 +134,8 @@ def _checkpoints(rows: dict[str, dict]) -> list[str]:
         "",
         *checkpoint_table(rows, OURS),
         "",
-        f"{LEGENDS['folds']} The correction divides the validation classes, of "
-        "which these numbers are, by the training classes.",
+        f"{LEGENDS['folds']} These numbers are of validation classes, so the "
+        "correction uses their number, not the number of test classes.",
     ]
 
 

@@ -11,8 +11,10 @@ LEGENDS = {
     "brackets the p-value of the paired t-test and of its correction for folds "
     "that share training data (Nadeau & Bengio 2003).",
     "seeds": "Differences are paired by seed: mean ± standard error, and in "
-    "brackets the p-value of the paired t-test. Of several folds, a difference "
-    "is the mean. All seeds have the same tests.",
+    "brackets the p-value of the paired t-test. All seeds have one test set.",
+    "seeds of folds": "Differences are paired by seed, each the mean over the "
+    "folds: mean ± standard error, and in brackets the p-value of the paired "
+    "t-test. All seeds have the same test data.",
 }
 # Largest p-value of a difference that counts.
 LEVEL = 0.05
@@ -275,11 +277,13 @@ def difference_table(
         digits: Digits after the point, of all measures or of each.
         scale: Factor of the numbers, such as 100 for per cent, of all measures
             or of each.
-        unit: `"folds"` or `"seeds"`, which numbers are paired by.
+        unit: What numbers are paired by: `"folds"`; `"seeds"`; or `"seeds of
+            folds"`, that is by seed, with the mean over folds.
     """
     digits = _of_each(digits, names)
     scale = _of_each(scale, names)
     heading = "difference" if first is None else f"{first} minus"
+    legend, unit = LEGENDS[unit], unit.partition(" ")[0]
     lines = [
         "",
         f"| {heading} | {unit} | " + " | ".join(names) + " |",
@@ -296,7 +300,7 @@ def difference_table(
             ]
             row = " | ".join([method, str(most), *cells])
             lines.append(f"| {row} |")
-    return [*lines, "", LEGENDS[unit]]
+    return [*lines, "", legend]
 
 
 def _of_each(value, names: Sequence[str]) -> Sequence:

@@ -45,10 +45,10 @@ CLAIMS = ROOT / "docs" / "results" / "reproduced.md"
 SPE, PN = "stochastic_prototypes", "prototypical"
 # Methods of verification that are compared, alike except for the method.
 VERIFIED = {
-    "speakers (AN4); both with a classifier in training; values by hand": (
+    "speakers (AN4); both with a classifier; values chosen by hand": (
         *("an4", "learned distance", "triplet and classifier"),
     ),
-    "handwritten characters; both without a classifier; no search": (
+    "handwritten characters; both without a classifier; values not searched": (
         *("omniglot", "learned distance, no classifier", "triplet"),
     ),
 }

@@ -157,8 +157,8 @@ def _summary(found: list[dict], tables: list[str]) -> list[str]:
     apart = [name for name in tables if name in rerun - in_one]
     lines = [
         "",
-        f"{len(rerun)} of {len(tables)} tables have a rerun. In {len(in_one)} "
-        "of them, at least one rerun agrees in all numbers; in "
+        f"{len(rerun)} of {len(tables)} groups of tables have a rerun. In "
+        f"{len(in_one)} of them, at least one rerun agrees in all numbers; in "
         f"{len(equal)}, all reruns do.",
     ]
     if apart:

@@ -263,15 +263,16 @@ def _ending(recipe: str) -> str:
 
 
 def paired_by(ours: dict, theirs: dict) -> list[str]:
-    """Returns what two rows can be paired by: `"folds"`, `"seeds"` or both.
+    """Returns what two rows can be paired by, units of `difference_table`.
 
-    By folds if they share several, by seeds if they share several, and by
-    seeds if they share a single run.
+    By folds if they share several, then also by seeds if they share several;
+    by seeds if they share a single run.
     """
     shared = [key for key in ours if key in theirs]
-    by_folds = len({run for run, _ in shared}) != 1
-    by_seeds = len({seed for _, seed in shared}) > 1 or not by_folds
-    return ["folds"] * by_folds + ["seeds"] * by_seeds
+    if len({run for run, _ in shared}) == 1:
+        return ["seeds"]
+    several_seeds = len({seed for _, seed in shared}) > 1
+    return ["folds"] + ["seeds of folds"] * several_seeds
 
 
 def paired_numbers(
@@ -286,7 +287,7 @@ def paired_numbers(
         {key: measures[name] for key, measures in row.items()}
         for row in (ours, theirs)
     ]
-    return means_of_shared_seeds(*numbers, key=int(unit == "seeds"))
+    return means_of_shared_seeds(*numbers, key=int(unit != "folds"))
 
 
 def by_run(measures: dict, name: str) -> list[float]:

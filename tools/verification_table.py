@@ -279,7 +279,7 @@ def _difference_tables(
         if any(_have(name, *both) for both in pairs.values())
     }
     lines = []
-    for unit in ("folds", "seeds"):
+    for unit in ("folds", "seeds of folds", "seeds"):
         of_unit = {
             name: [
                 paired_numbers(*both, measure, unit)

@@ -73,8 +73,15 @@ def compare(
     from trainers.training.strategy import start_one_machine
 
     start_one_machine(overrides)
+    from trainers.goals.goal_recipe import OF_DISTANCES
     from trainers.goals.goal_recipe import plan_recipe
 
+    of_distances = [o for o in overrides if o.startswith(OF_DISTANCES)]
+    if of_distances and "LearnedDistance" not in methods:
+        raise ValueError(
+            f"--config.{of_distances[0]} is for LearnedDistance, which is not "
+            "compared; leave it out, or add LearnedDistance to --methods"
+        )
     # All before the first training, which may take hours.
     planned = {
         (method, repeat): plan_recipe(

@@ -186,7 +186,7 @@ def test_verification_pairs_shared_seeds_by_fold():
     )
     one = {("official", seed): {"eer": seed} for seed in (0, 1)}
     assert paired_numbers(one, one, "eer", "seeds") == ({0: 0, 1: 1},) * 2
-    assert paired_by(ours, theirs) == ["folds", "seeds"]
+    assert paired_by(ours, theirs) == ["folds", "seeds of folds"]
     assert paired_by(one, one) == ["seeds"]
     first = {key: found for key, found in ours.items() if key[1] == 0}
     assert paired_by(first, theirs) == ["folds"]
@@ -201,7 +201,7 @@ def test_verification_pairs_shared_folds_by_seed():
         ("fold_3", 1): {"eer": 0.7},
     }
     theirs = {key: {"eer": 1.0} for key in ours if key[0] != "fold_3"}
-    found = paired_numbers(ours, theirs, "eer", "seeds")
+    found = paired_numbers(ours, theirs, "eer", "seeds of folds")
     assert found == ({0: 0.3, 1: 0.6}, {0: 1.0, 1: 1.0})
 
 

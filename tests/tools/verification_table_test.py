@@ -2,11 +2,13 @@
 
 import copy
 import json
+import math
 
 import pytest
 
 from tools import verification_results
 from tools import verification_table
+from tools.paired_difference import LEGENDS
 from tools.rerun_command import rerun_command
 from tools.verification_figures import ticks_between
 from trainers.config import load_recipe
@@ -25,12 +27,19 @@ def measures(eer, **more):
     }
 
 
-def files(recipes):
+def files(*recipes_of_seeds):
     """Result files of two folds, from a committed run.
 
     Args:
-        recipes: Measures by recipe, score and fold.
+        recipes_of_seeds: Of each seed, measures by recipe, fold and score.
     """
+    found = {}
+    for seed, recipes in enumerate(recipes_of_seeds):
+        found |= files_of_seed(recipes, seed)
+    return verification_results.together(found)
+
+
+def files_of_seed(recipes, seed):
     path = verification_results.RESULTS / "an4_triplet-seed_0.json"
     run = json.loads(path.read_text())["runs"]["fold_1"]
     found = {}
@@ -47,9 +56,9 @@ def files(recipes):
                 "test_claimed": claimed,
             }
             runs[f"fold_{number}"] = fold
-        name = path.with_name(f"{recipe}.json")
-        found[name] = {"recipe": recipe, "seed": 0, "runs": runs}
-    return verification_results.together(found)
+        name = path.with_name(f"{recipe}-seed_{seed}.json")
+        found[name] = {"recipe": recipe, "seed": seed, "runs": runs}
+    return found
 
 
 def test_a_distance_on_a_fixed_encoder_is_compared_with_other_scores():
@@ -91,6 +100,42 @@ def test_a_distance_on_a_fixed_encoder_is_compared_with_other_scores():
     cells = row.split(" | ")
     assert cells[2].startswith("+4.00 ± 1.00") and "+0.125 ± 0.000" in cells[5]
     assert "; 200 batches at most" in text, "the longest run's"
+
+
+def test_several_folds_and_several_seeds_have_a_table_each():
+    """The difference is 1 point with seed 0, and 3 points with seed 1."""
+    of_seeds = [
+        {
+            "omniglot_verification_learned_distance": [
+                {
+                    "learned_distance": measures(eer),
+                    "cosine": measures(eer + difference),
+                }
+                for eer in (0.04, 0.06)
+            ]
+        }
+        for difference in (0.01, 0.03)
+    ]
+    lines = verification_table.table(files(*of_seeds)).splitlines()
+    first = "| learned distance by learned distance minus | "
+    for unit, legend in (("folds", "folds"), ("seeds", "seeds of folds")):
+        head = next(
+            n for n, x in enumerate(lines) if x.startswith(first + unit)
+        )
+        row = lines[head + 2]
+        error = {"folds": "0.00", "seeds": "1.00"}[unit]
+        assert row.startswith(
+            f"| learned distance by cosine | 2 | -2.00 ± {error}"
+        )
+        assert LEGENDS[legend] in lines[head:]
+    # t = 2 with one degree of freedom: p = 1 - 2 atan(2) / pi.
+    assert (
+        f"± 1.00 ({1 - 2 * math.atan(2) / math.pi:.3f})".replace("(0.", "(.")
+        in row
+    )
+    # One seed has no such table.
+    alone = verification_table.table(files(of_seeds[0]))
+    assert LEGENDS["seeds of folds"] not in alone
 
 
 def test_chosen_rows_are_compared_with_each_other():

@@ -29,6 +29,13 @@ from trainers.goals import goal_recipe
         (("--config.seed=1",), "leave out --config.seed"),
         (("--config.training.patience=1",), "leave out --config.patience"),
         (("--config.evaluation.name=few_shot",), "the evaluation of its goal"),
+        (
+            (
+                *("--methods", "TripletLoss", "HistogramLoss"),
+                "--config.objective.encoder_loss=None",
+            ),
+            "encoder_loss=None is for LearnedDistance, which is not compared",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(words, message, tmp_path, capsys):
@@ -63,7 +70,13 @@ def features(folder):
     return f"arrays:{folder / 'data.npz'}"
 
 
-def test_an_encoder_loss_is_for_the_methods_that_have_one(tmp_path):
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [("=None", None), (".name=HistogramLoss", "HistogramLoss")],
+)
+def test_an_encoder_loss_is_for_the_methods_that_have_one(
+    field, expected, tmp_path
+):
     planned = [
         goal_recipe.plan_recipe(
             features(tmp_path),
@@ -71,12 +84,13 @@ def test_an_encoder_loss_is_for_the_methods_that_have_one(tmp_path):
             method,
             "classes",
             str(tmp_path / method),
-            overrides=["objective.encoder_loss=None", "encoder.dim=5"],
+            overrides=[f"objective.encoder_loss{field}", "encoder.dim=5"],
             command="compare",
         ).run
         for method in ("LearnedDistance", "TripletLoss")
     ]
-    assert planned[0].method.arguments["encoder_loss"] is None
+    found = planned[0].method.arguments["encoder_loss"]
+    assert (found and found.name) == expected
     assert "encoder_loss" not in planned[1].method.arguments
     assert {run.encoder.arguments["dim"] for run in planned} == {5}
 

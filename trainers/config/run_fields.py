@@ -215,27 +215,23 @@ def _argument(of: Part, field: str, argument: str, value, name: str):
     if isinstance(value, Mapping) and argument in PLACES:
         old = old if isinstance(old, Part) else None
         return read_part(value, argument, inner, old)
+    is_part = isinstance(old, Part)
     is_optional = _is_optional(of, field, argument)
-    if not wanted.kinds and isinstance(old, Part):
-        if is_optional and isinstance(value, Text) and value.strip() == "None":
-            return None
-        known = ("name", *old.arguments)
-        _require_section(value, inner, known, is_optional)
-    elif not wanted.kinds and is_optional and isinstance(value, Text):
-        if value.strip() != "None":
-            _require_section(value, inner, ("name",), is_optional)
+    if is_optional and isinstance(value, Text) and value.strip() == "None":
         return None
+    # In code of the user's own, an argument may be of any kind.
+    is_ours = is_optional and not file_and_name(of.name)
+    if not wanted.kinds and (is_part or isinstance(value, Text) and is_ours):
+        known = ("name", *(old.arguments if is_part else ()))
+        _require_section(value, inner, known, is_optional)
     elif not wanted.kinds:
         wanted = type_of_value(old)
     return _read_value(value, wanted, inner, of.arguments)
 
 
 def _is_optional(of: Part, field: str, argument: str) -> bool:
-    """Whether an argument is a part of this library, or None for none.
-
-    In code of the user's own, an argument without a type may be anything.
-    """
-    if argument not in PLACES or file_and_name(of.name):
+    """Whether an argument is a part, or None for none."""
+    if argument not in PLACES:
         return False
     found = signature(PLACES[place_of(of, field)], of.name)
     known = found.arguments if found is not None else {}

@@ -87,9 +87,11 @@ def _following(before: Run, after: Run, named: set[str], is_read_later: bool):
         if getattr(after.evaluation, "distance", "cosine") != "cosine":
             if "evaluation.distance" not in named:
                 yield "evaluation.distance=cosine"
-    # What trains an encoder has nothing to do for a fixed one.
-    if after.training.freeze_encoder and after.method == before.method:
-        if after.method.arguments.get("encoder_loss"):
+    # The loss of a goal has nothing to do for a fixed encoder, without a head
+    # that learns its value.
+    if after.training.freeze_encoder and not after.uncertainty.name:
+        is_set = any(".encoder_loss" in name for name in named)
+        if after.method.arguments.get("encoder_loss") and not is_set:
             yield f"{after.method.kind}.encoder_loss=None"
     plda = getattr(after.evaluation, "plda", None)
     dim = after.encoder.arguments.get("dim")

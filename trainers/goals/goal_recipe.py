@@ -22,9 +22,9 @@ from trainers.workdirs.lock import absent
 from trainers.workdirs.lock import remove_empty
 from trainers.workdirs.recipe_text import recipe_text
 
-# Fields that only some methods have: Gaussians, and the learned distance.
+# Fields that only methods with Gaussians have, and the learned distance.
 OF_GAUSSIANS = "encoder.initial_variance="
-OF_DISTANCES = "objective.encoder_loss"
+OF_DISTANCES = ("objective.encoder_loss=", "objective.encoder_loss.")
 # With fewer classes in training, a closed set may be what is wanted.
 FEW_CLASSES = 10
 # Examples of each class, for a division of the examples.

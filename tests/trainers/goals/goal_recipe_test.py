@@ -163,7 +163,11 @@ def test_a_learned_distance_is_trained_together_with_a_loss(features, tmp_path):
     beside = planned("objective.train_encoder=False")
     assert "LearnedDistance, beside LiftedStructureLoss\n" in beside.about
     frozen = ["freeze_encoder=True", "initial_weights=runs/a"]
-    assert "  method     LearnedDistance\n" in planned(*frozen).about
+    for more in ([], ["objective.label_smoothing=0.03"]):
+        assert "  method     LearnedDistance\n" in planned(*frozen, *more).about
+    # A head learns the value of the objective, which the loss is part of.
+    head = ["uncertainty.name=UncertaintyHead", "monitor=loss"]
+    assert "together with LiftedStr" in planned(*frozen, *head).about
     with pytest.raises(ValueError, match="or set config.objective.encoder_l"):
         planned(*frozen, "objective.encoder_loss.name=HistogramLoss")
 
