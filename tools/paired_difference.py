@@ -277,8 +277,8 @@ def difference_table(
         digits: Digits after the point, of all measures or of each.
         scale: Factor of the numbers, such as 100 for per cent, of all measures
             or of each.
-        unit: What numbers are paired by: `"folds"`; `"seeds"`; or `"seeds of
-            folds"`, that is by seed, with the mean over folds.
+        unit: Numbers are paired by `"folds"`, by `"seeds"`, or by `"seeds of
+            folds"`: by seed, with the mean over folds.
     """
     digits = _of_each(digits, names)
     scale = _of_each(scale, names)

@@ -27,7 +27,7 @@ BESIDE = {loss: loss for loss in (*LOSSES, UNTRAINED)}
 BOTH_MEASURES = ("modularity", "explicitness")
 SHOWN = ("modularity", "modularity_corrected", "explicitness")
 ALONE = "single_dimension_auc"
-# What beta-VAEs take whose folds were all run.
+# Left to run for beta-VAEs once they have all folds.
 MORE_SEEDS = (
     "beta-VAEs have one seed: more seeds, up to 20 minutes a fold; the paper "
     "does not say how it trained them"
@@ -212,7 +212,7 @@ def _vae_rows(by_hand: Differences, equal: Differences) -> list[tuple]:
             of_differences(cells_of_vaes(by_hand, equal)),
             "the F-statistic minus, "
             + _beside(by_hand.of_measures(VAES, measures), searched),
-            _left(by_hand.results, VAES) or MORE_SEEDS,
+            _left(by_hand.results, VAES),
         ),
         (
             "Figure 4: the F-statistic with the class-aware oracle is above "
@@ -220,16 +220,14 @@ def _vae_rows(by_hand: Differences, equal: Differences) -> list[tuple]:
             of_differences(of_oracle),
             "the class oracle minus, "
             + by_hand.of_measures(VAES, SHOWN, first=ORACLE),
-            _left(by_hand.results, {**VAES, ORACLE: "class oracle"})
-            or MORE_SEEDS,
+            _left(by_hand.results, {**VAES, ORACLE: "class oracle"}),
         ),
         (
             "Figure 4: as beta rises, modularity rises and explicitness falls",
             of_differences(of_beta),
             f"{VAES[most]} minus, "
             + by_hand.of_measures({least: VAES[least]}, SHOWN, first=most),
-            _left(by_hand.results, {vae: VAES[vae] for vae in (least, most)})
-            or MORE_SEEDS,
+            _left(by_hand.results, {vae: VAES[vae] for vae in (least, most)}),
         ),
     ]
 
@@ -328,7 +326,7 @@ def _left_of_sweep(found: dict, sweep: dict[int, dict]) -> str:
 
 
 def _left(found: dict, recipes: dict[str, str]) -> str:
-    """The folds of some recipes that are left to run, by data set.
+    """The folds of some recipes that are left to run; if none, more seeds.
 
     Args:
         found: Results by recipe and data set.
@@ -348,7 +346,9 @@ def _left(found: dict, recipes: dict[str, str]) -> str:
             for missing, names in by_folds.items()
             if missing
         ]
-    return ", ".join(left) + ": up to 20 minutes a fold" * bool(left)
+    if not left:
+        return MORE_SEEDS
+    return f"{', '.join(left)}: up to 20 minutes a fold"
 
 
 def _every_fold(found: dict) -> list[str]:

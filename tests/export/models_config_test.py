@@ -45,7 +45,7 @@ def entries(folder):
 
 
 def test_the_chosen_label_is_the_one_that_a_version_gets(tmp_path):
-    """Whatever its number, a version beside a stable one is a canary."""
+    """A version beside a stable one is a canary, also with a lower number."""
     model = versions(tmp_path / "words", 1, 5)
     assert chosen_label(model, 5) == "stable"
     label_version(model, 5)

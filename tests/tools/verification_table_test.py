@@ -31,7 +31,7 @@ def files(*recipes_of_seeds):
     """Result files of two folds, from a committed run.
 
     Args:
-        recipes_of_seeds: Of each seed, measures by recipe, fold and score.
+        recipes_of_seeds: Measures by recipe, fold and score, for each seed.
     """
     found = {}
     for seed, recipes in enumerate(recipes_of_seeds):

@@ -90,7 +90,9 @@ def plan_recipe(
     if command == "compare" and not config["encoder"].get("gaussian"):
         # A comparison has one command for all methods.
         overrides = [o for o in overrides if not o.startswith(OF_GAUSSIANS)]
-    if command == "compare" and method != "LearnedDistance":
+    if command == "compare" and "encoder_loss" not in config.get(
+        "objective", {}
+    ):
         overrides = [o for o in overrides if not o.startswith(OF_DISTANCES)]
     config, run = with_overrides(config, overrides, data.is_read_later)
     check_run(run)
