@@ -22,6 +22,7 @@ from tuning.search import space_names
 RECIPES = {
     "an4": "an4_learned_distance",
     "cifar_mini_imagenet": "mini_imagenet_learned_distance",
+    "dimension_dropout": "sprites_f_statistic_dimension_dropout",
     "disentangling": "sprites_f_statistic",
     "f_statistic": "sprites_f_statistic",
     "learning_rate": "omniglot_1_shot_dim_2_prototypical",
@@ -96,6 +97,13 @@ def test_values_reach_the_fields_that_depend_on_them():
                 run.batches.arguments["num_support"],
                 run.method.arguments["num_support"],
             } == {values["num_support"]}
+    drawn = draw("dimension_dropout", 20)
+    assert {0.08, 0.15, 0.3} == {
+        values["encoder.dimension_dropout"] for values, _ in drawn
+    }
+    for values, run in drawn:
+        (rate,) = values.values()
+        assert run.encoder.arguments["dimension_dropout"] == rate
     for values, run in draw("an4", 40):
         objective = run.method.arguments
         auxiliary = values["objective.auxiliary"]
