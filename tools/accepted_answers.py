@@ -128,6 +128,7 @@ def collect(folder: pathlib.Path, replace: bool) -> None:
         "method": trained.run.method.name,
         "dataset": trained.run.data.dataset,
         "config": results["config"],
+        "data_fingerprint": results["data_fingerprint"],
         "training": {
             name: results["training"][name]
             for name in ("commit", "steps", "seconds")

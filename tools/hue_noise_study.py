@@ -47,6 +47,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
         "recipe": config["recipe"],
         "config": config["config"],
         "seed": results["seed"],
+        "data_fingerprint": results["data_fingerprint"],
         "training": results["training"],
         "study": {**measure(workdir), **provenance()},
     }

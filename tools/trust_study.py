@@ -268,6 +268,7 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
             for name in ("commit", "steps", "epochs", "seconds", "best_value")
         },
         "config": trained_results["config"],
+        "data_fingerprint": trained_results["data_fingerprint"],
         "protocol": PROTOCOL,
         "test_classes": len(np.unique(classes)),
         "test_examples": len(classes),

@@ -20,7 +20,8 @@ def keep_study(
 
     results = run_results(workdir)
     results |= run_of(workdir)
-    kept = {name: results[name] for name in ("recipe", "seed", "config")}
+    names = ("recipe", "seed", "config", "data_fingerprint")
+    kept = {name: results[name] for name in names}
     kept |= {
         "training": results["training"],
         "study": {**measured, **provenance()},
