@@ -42,6 +42,12 @@ def field_types(kind: type) -> dict[str, type]:
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
+def may_lack(kind: type, field: str) -> bool:
+    """Whether None leaves a part out, such as `preprocess`, not `encoder`."""
+    default = kind.__dataclass_fields__[field].default
+    return default == Part() and field != "encoder"
+
+
 def type_text(kind) -> str:
     """Returns the type of a field as it is written in Python."""
     return str(kind) if typing.get_args(kind) else kind.__name__
@@ -127,13 +133,15 @@ def read_section(kind: type, values, name: str, old=None):
         if field not in types:
             raise unknown_field(inner, types)
         before = getattr(old, field, None)
+        if types[field] is Part:
+            is_optional = may_lack(kind, field)
+            found[field] = read_part(value, field, inner, before, is_optional)
+            continue
         found[field] = _value(types[field], value, field, inner, before, types)
     return kind(**found) if old is None else dataclasses.replace(old, **found)
 
 
 def _value(kind, value, field: str, name: str, old, siblings):
-    if kind is Part:
-        return read_part(value, field, name, old)
     if dataclasses.is_dataclass(kind):
         return read_section(kind, value, name, old)
     if typing.get_origin(kind) is not Mapping:
@@ -172,7 +180,13 @@ def _path(value) -> list[str] | None:
     return path if isinstance(value, Text) else None
 
 
-def read_part(values, field: str, name: str, old: Part | None = None) -> Part:
+def read_part(
+    values,
+    field: str,
+    name: str,
+    old: Part | None = None,
+    is_optional: bool = False,
+) -> Part:
     """Makes a `Part` from a name and arguments.
 
     Args:
@@ -180,14 +194,17 @@ def read_part(values, field: str, name: str, old: Part | None = None) -> Part:
         field: The field of the run, or the argument, that has the part.
         name: The name of the section, for messages.
         old: The part so far, which has the omitted arguments.
+        is_optional: Whether an override of None removes the part.
 
     Raises:
         ValueError: If the object has no such argument, or an argument has
             another type.
     """
+    if is_optional and _is_none(values):
+        return Part()
     found = old or Part()
     known = ("name", *found.arguments)
-    _require_section(values, name, known)
+    _require_section(values, name, known, is_optional)
     if "name" in values:
         inner = config_name(name, "name")
         text = _read_value(values["name"], FieldType(("str",)), inner, known)
@@ -201,6 +218,11 @@ def read_part(values, field: str, name: str, old: Part | None = None) -> Part:
         if argument != "name"
     }
     return dataclasses.replace(found, arguments=found.arguments | arguments)
+
+
+def _is_none(value) -> bool:
+    """Whether an override sets None."""
+    return isinstance(value, Text) and value.strip() == "None"
 
 
 def _argument(of: Part, field: str, argument: str, value, name: str):
@@ -217,7 +239,7 @@ def _argument(of: Part, field: str, argument: str, value, name: str):
         return read_part(value, argument, inner, old)
     is_part = isinstance(old, Part)
     is_optional = _is_optional(of, field, argument)
-    if is_optional and isinstance(value, Text) and value.strip() == "None":
+    if is_optional and _is_none(value):
         return None
     # In code of the user's own, an argument may be of any kind.
     is_ours = is_optional and not file_and_name(of.name)

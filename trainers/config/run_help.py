@@ -16,6 +16,7 @@ from trainers.config.run import Part
 from trainers.config.run import Run
 from trainers.config.run_fields import config_name
 from trainers.config.run_fields import field_types
+from trainers.config.run_fields import may_lack
 from trainers.config.run_fields import type_text
 from trainers.config.signatures import REQUIRED
 from trainers.config.signatures import Expression
@@ -79,6 +80,8 @@ def lines_of_section(section, prefix: str) -> Iterator[Line]:
         value, help = getattr(section, field.name), field.metadata["help"]
         name = config_name(prefix, field.name)
         if isinstance(value, Part):
+            if value.name and may_lack(type(section), field.name):
+                help = f"{help} --config.{name}=None: without it."
             yield from lines_of_part(value, field.name, name, help)
         elif dataclasses.is_dataclass(value):
             yield from lines_of_section(value, name)

@@ -19,6 +19,7 @@ from trainers.config.run_config import run_from_config
 from trainers.config.run_help import help_of_run
 from trainers.training.model import build_model
 
+HEAD = "uncertainty_omniglot_dim_16_prototypical"
 TINY = pathlib.Path(__file__).parents[1] / "tiny.py"
 
 
@@ -158,6 +159,38 @@ def test_help_says_that_a_part_may_be_left_out():
         text.split()
     )
     assert "--config.objective.distance=None" not in text
+
+
+def test_none_removes_a_section_that_a_run_may_lack():
+    recipe = "n_digit_2_dim_2_prototypical"
+    run = load_recipe(recipe)
+    assert run.data.preprocess.name == "corrupt"
+    text = " ".join(help_of_run(recipe, run).split())
+    assert "--config.preprocess=None: without it." in text
+    for absent in ("uncertainty", "front_end", "encoder", "optimizer"):
+        assert f"--config.{absent}=None" not in text
+    for none in ("None", " None "):
+        run = load_recipe(recipe, [f"preprocess={none}"])
+        assert run.data.preprocess == Part()
+        assert run_from_config(config_of(run)) == run
+    run = load_recipe("spoken_digit_triplet", ["front_end=None"])
+    assert run.data.front_end == Part()
+    run = load_recipe(HEAD, ["uncertainty=None"])
+    assert run.uncertainty == Part()
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("preprocess=corrupt", "preprocess=None$"),
+        ("uncertainty=Head", "uncertainty=None$"),
+        ("encoder=None", "set one of them$"),
+        ("optimizer=Adam", "set one of them$"),
+    ],
+)
+def test_a_section_is_not_a_text(override, message):
+    with pytest.raises(ValueError, match=message):
+        load_recipe("n_digit_2_dim_2_prototypical", [override])
 
 
 def test_unknown_recipe_lists_the_known_ones():
