@@ -15,7 +15,10 @@ PROMISED = [
     'grand_mean="class_means", direction="separate")',
     'losses.FStatisticLoss(num_dims=2, grand_mean="class_means", '
     'direction="separate")',
+    'losses.triplet_loss(y_true, y_pred, margin=0.1, mining="all", '
+    'distance="squared_l2")',
     'losses.TripletLoss(margin=0.1, mining="all", distance="squared_l2")',
+    "losses.prototypical_loss(y_true, y_pred, num_support)",
     "losses.PrototypicalLoss(num_support)",
     "layers.GaussianEmbedding(dim)",
     "layers.as_distribution(packed)",

@@ -4,6 +4,7 @@ import importlib
 import sys
 
 from trainers import command_line
+from trainers.terminal.command_names import COMMAND_OF
 from trainers.terminal.command_names import COMMANDS
 
 
@@ -15,6 +16,11 @@ def main(words=None) -> int:
             print(usage())
         return 0 if words else 2
     name, *words = words
+    # The names after `python -m` are accepted, too, such as cross_validate.
+    by_module = {
+        module.rpartition(".")[2]: n for module, n in COMMAND_OF.items()
+    }
+    name = by_module.get(name, name)
     if name not in COMMANDS:
         print(
             f"embeddings-tf: unknown command {name!r}; expected one of "

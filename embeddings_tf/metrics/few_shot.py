@@ -11,6 +11,7 @@ import numpy as np
 from embeddings_tf import sampling
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import number_between
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
@@ -196,7 +197,7 @@ def _means(packed: np.ndarray) -> np.ndarray:
             "Packed Gaussians must have an even width, mean and variance side "
             f"by side; received width {width}. Pass gaussian=False for points."
         )
-    return packed[:, : width // 2]
+    return gaussian.mean_part(packed)
 
 
 def _episodes(support_from, query_from, batches, counts, seed, log_prob):

@@ -34,6 +34,11 @@ def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return mean, variance
 
 
+def mean_part(packed):
+    """Returns the means `(..., dim)` of an array `(..., 2 * dim)`."""
+    return packed[..., : packed.shape[-1] // 2]
+
+
 def dim_of(reader: str, shape) -> int:
     """`dim` of packed Gaussians `(batch, 2 * dim)`.
 

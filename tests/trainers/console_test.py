@@ -29,6 +29,14 @@ def test_usage_and_unknown_commands(capsys):
     assert "unknown command 'trian'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["cross_validate", "search"])
+def test_a_command_also_has_the_name_of_its_module(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        console.main([name, "--help"])
+    assert ended.value.code == 0
+    assert f".{name}" in capsys.readouterr().out
+
+
 def test_exit_codes_are_passed_on(tmp_path, capsys):
     words = ["evaluate", "--workdir", str(tmp_path / "nothing")]
     assert console.main(words) == 1

@@ -268,12 +268,17 @@ def _argument_type(
     found = signature(modules, of.name)
     if found is None:
         return FieldType()
+    known = settable(modules, of.name).arguments
     if argument in found.arguments:
+        is_sampler = place_of(of, field) == "batches"
+        if argument not in known and (is_override or is_sampler):
+            # The training sets it, such as the seed and start of a sampler.
+            meant = argument if argument == "seed" else ""
+            raise unknown_field(name, {"name", *known}, meant)
         return found.arguments[argument].type
     # An override that only `**kwargs` accepts is probably a typo.
     if argument in of.arguments or (found.is_open and not is_override):
         return FieldType()
-    known = settable(modules, of.name).arguments
     raise unknown_field(name, {"name", *known, *of.arguments})
 
 

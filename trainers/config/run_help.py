@@ -123,9 +123,7 @@ def lines_of_part(
             yield from lines_of_part(value, name, inner, help)
         else:
             kinds = getattr(wanted, "kinds", ()) or type_of_value(value).kinds
-            # Keras's own that it does not explain, such as clipvalue.
-            if kinds or help or name in part.arguments:
-                yield Line(inner, value, " | ".join(kinds) or "any", help)
+            yield Line(inner, value, " | ".join(kinds) or "any", help)
 
 
 def _literal(value) -> str:

@@ -193,6 +193,17 @@ def test_a_section_is_not_a_text(override, message):
         load_recipe("n_digit_2_dim_2_prototypical", [override])
 
 
+@pytest.mark.parametrize("field", ["seed", "start", "labels"])
+def test_what_the_training_sets_is_no_field(field):
+    message = f"unknown field config.batches.{field}; the fields there are"
+    with pytest.raises(ValueError, match=message):
+        load_recipe("demo", [f"batches.{field}=3"])
+    config = {**config_of(load_recipe("demo"))}
+    config["batches"] = {**config["batches"], field: 3}
+    with pytest.raises(ValueError, match=message):
+        run_from_config(config)
+
+
 def test_unknown_recipe_lists_the_known_ones():
     with pytest.raises(ValueError, match="unknown recipe 'dmeo'.*demo"):
         load_recipe("dmeo")

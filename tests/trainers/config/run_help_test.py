@@ -94,12 +94,18 @@ def test_tuples_are_quoted_for_a_shell():
     assert apply_override(run, word) == run
 
 
-def test_what_keras_does_not_explain_is_left_out():
+def test_every_field_that_may_be_set_is_listed():
     text = help_of_run("demo", load_recipe("demo"))
     assert "global_clipnorm=10.0  (float)" in text
     assert "initial_learning_rate=0.003  (float)" in text
-    for name in ("clipvalue", "trainable", "autocast", "loss_scale_factor"):
+    # Keras's own, which it does not explain.
+    for name in ("clipvalue", "loss_scale_factor"):
+        assert f"--config.optimizer.{name}=None  (any)" in text
+        load_recipe("demo", [f"optimizer.{name}=2.0"])
+    for name in ("objective.trainable", "objective.autocast", "batches.start"):
         assert name not in text
+        with pytest.raises(ValueError, match=f"unknown field config.{name}"):
+            load_recipe("demo", [f"{name}=1"])
 
 
 def test_a_value_after_a_space_is_refused(capsys):
