@@ -428,8 +428,7 @@ def occlusion_claim(runs: list[dict]) -> claims.Claim:
         value = run["evaluation"]["uncertainty"][
             "rank_correlation_with_occlusion"
         ]
-        name = run["recipe"].replace("_stochastic_prototypes", "")
-        found.setdefault(name, []).append(value or 0.0)
+        found.setdefault(run["recipe"], []).append(value or 0.0)
     values = [value for of_recipe in found.values() for value in of_recipe]
     text = "; ".join(
         f"`{name}` {', '.join(f'{value:.2f}' for value in of_recipe)}"

@@ -400,11 +400,11 @@ def test_occlusion_in_every_run():
         uncertainty = {"uncertainty": {name: value}}
         return {"recipe": recipe, "evaluation": uncertainty}
 
-    first = [run("a_stochastic_prototypes", v) for v in (0.5, 0.75)]
+    first = [run("a", v) for v in (0.5, 0.75)]
     _, evidence, verdict = prototype_claims.occlusion_claim(first)
     assert verdict == "reproduced" and evidence.endswith("`a` 0.50, 0.75")
     # A variance that is the same for all inputs has no correlation.
-    more = [*first, run("b_stochastic_prototypes", None)]
+    more = [*first, run("b", None)]
     _, evidence, verdict = prototype_claims.occlusion_claim(more)
     assert evidence.endswith("; `b` 0.00")
     assert verdict == "in part, one seed"  # b was trained once
