@@ -88,7 +88,11 @@ def fingerprints() -> Count:
     by_file: dict = {}
     for path, _, _, run in agree.committed():
         by_file.setdefault(path, []).append("data_fingerprint" in run)
-    return sum(map(all, by_file.values())), len(by_file), "files have one"
+    return (
+        sum(map(all, by_file.values())),
+        len(by_file),
+        "files of evaluations have one",
+    )
 
 
 def quartiles() -> Count:
@@ -137,11 +141,13 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
                     "prototypical",
                 )
             ),
+            "equal_budgets/omniglot_retrieval_learned_distance-*.json",
             *(
                 f"equal_budgets/an4_{method}-*.json"
                 for method in (
                     "learned_distance",
                     "learned_distance_without_auxiliary",
+                    "lifted_structure_joint",
                     "triplet",
                     "triplet_classifier",
                 )
@@ -227,7 +233,8 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     ),
     (
         "Fingerprints of the data were dropped, or not recorded",
-        "result files keep them; files without some wait to be run again",
+        "result files of evaluations keep them; files without some wait to be "
+        "run again. Studies of a finished run have none",
         fingerprints,
     ),
     (

@@ -229,12 +229,13 @@ def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
         return []
     ks = after[OURS]["config"]["evaluation"]["k"]
     recalls = cross_validation_table.recalls
+    rankings_before = of_folds.rankings(before)
     pairs = {
         f"{name}, after minus before": recalls(
-            (results, "test"), (before[name], "test"), ks
+            ranking, rankings_before[name], ks
         )
-        for name, results in after.items()
-        if name in before
+        for name, ranking in of_folds.rankings(after).items()
+        if name in rankings_before
     }
     gaps = []
     for when, rows in (("before", before), ("after", after)):
@@ -246,6 +247,13 @@ def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
         pairs[f"{when}: {best} minus {OURS}"] = found
         gaps.append([_by_fold(*pair) for pair in found])
     pairs["gap before minus gap after"] = [*zip(*gaps, strict=True)]
+    pairs |= {
+        f"after: {best} minus {name}": recalls(
+            (after[best], "test"), (results, "test"), ks
+        )
+        for name, results in after.items()
+        if name not in (best, OURS)
+    }
     if WIDE in before:
         for name, results in after.items():
             pairs[f"before: {WIDE}, minus after: {name}"] = recalls(

@@ -5,6 +5,7 @@ import statistics
 
 from tools import cross_validation_results as folds
 from tools import distance_depth_table
+from tools import equal_budgets_results as winners
 from tools import plda_adaptation
 from tools import verification_results as trials
 from tools.claims import of_one_seed
@@ -153,7 +154,11 @@ def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
             not_attempted("cub200_learned", "cars196_", "products_"),
             f"{NO_DATA} ([published]({PUBLISHED}): after training, clusters "
             "by the distance are better than by k-means on all three). "
-            + _retrieved(folds.load()[CLUSTERS, "omniglot"]),
+            + _retrieved(folds.load()[CLUSTERS, "omniglot"])
+            + "; [table](sprites_and_omniglot.md#omniglot-clusters-of-held-out"
+            "-classes). After a search by recall@1 by L2: "
+            + _retrieved(_searched())
+            + "; [equal budgets](equal_budgets.md)",
             "the three sets, ImageNet weights and a GPU (`cub200_*`, "
             "`cars196_*`, `products_*`)",
         ),
@@ -320,9 +325,14 @@ def _retrieved(results: dict) -> str:
         f"{minus(by_distance, k_means, 3)}; by the distance to class means "
         f"{of(to_means):.3f}. Recall@1 by the distance {100 * of(ranked):.1f} "
         f"%, by L2 {100 * of(by_l2):.1f} %, difference "
-        f"{minus(ranked, by_l2, 1, 100)}; "
-        "[table](sprites_and_omniglot.md#omniglot-clusters-of-held-out-classes)"
+        f"{minus(ranked, by_l2, 1, 100)}"
     )
+
+
+def _searched() -> dict:
+    """The winner of the search of `CLUSTERS`."""
+    found = winners.of_evaluation(winners.load(), "retrieval")
+    return folds.together(found)[CLUSTERS, "omniglot"]
 
 
 def _properties(found: dict, name: str) -> str:

@@ -40,7 +40,8 @@ def test_fingerprints_are_counted_by_file(monkeypatch):
         lambda: [(path, "", {}, run) for path, run in runs],
     )
     assert (
-        audit_table.state(audit_table.fingerprints) == "1 of 3 files have one"
+        audit_table.state(audit_table.fingerprints)
+        == "1 of 3 files of evaluations have one"
     )
 
 

@@ -55,7 +55,8 @@ FACTOR_NAMES = (
     "weapon",
 )
 DIM, WIDTH = 22, 1024
-# The rate with the best modularity of 0.08, 0.15 and 0.3 on fold 0.
+# The rate with the best modularity of 0.08, 0.15 and 0.3 on fold 0. A search at
+# a quarter of the length (docs/tuning.md) does not confirm it.
 DIMENSION_DROPOUT = 0.15
 
 
