@@ -82,7 +82,7 @@ def text(result: dict) -> str:
         f"in {faiss['seconds_to_search']:.2f} seconds, after "
         f"{faiss['seconds_to_fit']:.1f} seconds for its graph; the exact "
         f"search takes {exact['seconds_to_search']:.2f} seconds.{both} "
-        f"({hardware([result])}, load {result['load']:.1f}, "
+        f"(one run; {hardware([result])}, load {result['load']:.1f}, "
         f"`{result['command']}`)."
     )
 
