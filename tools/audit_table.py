@@ -234,7 +234,7 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     (
         "Fingerprints of the data were dropped, or not recorded",
         "result files of evaluations keep them; files without some wait to be "
-        "run again. Studies of a finished run have none",
+        "run again. Older studies of a finished run have none",
         fingerprints,
     ),
     (

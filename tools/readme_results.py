@@ -267,7 +267,7 @@ def _error(
         p = _p(paired_difference(*by_seed))
         sure += f" over folds; {p} over {len(by_seed[0])} seeds"
     else:
-        sure += ", one seed"
+        sure += " over folds, one seed"
     return (
         f"| learned distance | equal error rate, {data} | {own:.1f} % "
         f"| {other:.1f} %, our triplet loss by {theirs[1]}, its best score "

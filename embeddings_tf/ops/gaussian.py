@@ -5,6 +5,7 @@ A packed Gaussian is `(..., 2 * dim)`: the mean, then the variance.
 
 import math
 
+import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops.numerics import mean_or_zero
@@ -34,7 +35,7 @@ def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return mean, variance
 
 
-def mean_part(packed):
+def mean_part(packed: np.ndarray) -> np.ndarray:
     """Returns the means `(..., dim)` of an array `(..., 2 * dim)`."""
     return packed[..., : packed.shape[-1] // 2]
 

@@ -29,7 +29,9 @@ from trainers.config.places import method_kind
 from trainers.config.places import place_of
 from trainers.config.run import Method
 from trainers.config.run import Part
+from trainers.config.signatures import KERAS_S_OWN
 from trainers.config.signatures import REQUIRED
+from trainers.config.signatures import SET_IN_SAMPLERS
 from trainers.config.signatures import Expression
 from trainers.config.signatures import settable
 from trainers.config.signatures import signature
@@ -194,7 +196,7 @@ def read_part(
         field: The field of the run, or the argument, that has the part.
         name: The name of the section, for messages.
         old: The part so far, which has the omitted arguments.
-        is_optional: Whether an override of None removes the part.
+        is_optional: Whether None removes the part.
 
     Raises:
         ValueError: If the object has no such argument, or an argument has
@@ -221,8 +223,9 @@ def read_part(
 
 
 def _is_none(value) -> bool:
-    """Whether an override sets None."""
-    return isinstance(value, Text) and value.strip() == "None"
+    """Whether a config or an override sets None."""
+    is_text = isinstance(value, Text) and value.strip() == "None"
+    return value is None or is_text
 
 
 def _argument(of: Part, field: str, argument: str, value, name: str):
@@ -270,9 +273,12 @@ def _argument_type(
         return FieldType()
     known = settable(modules, of.name).arguments
     if argument in found.arguments:
-        is_sampler = place_of(of, field) == "batches"
-        if argument not in known and (is_override or is_sampler):
-            # The training sets it, such as the seed and start of a sampler.
+        is_keras_s = is_override and not file_and_name(of.name)
+        if place_of(of, field) == "batches":
+            is_no_field = argument in SET_IN_SAMPLERS
+        else:
+            is_no_field = is_keras_s and argument in KERAS_S_OWN
+        if is_no_field:
             meant = argument if argument == "seed" else ""
             raise unknown_field(name, {"name", *known}, meant)
         return found.arguments[argument].type
@@ -334,6 +340,7 @@ def with_defaults(part: Part, field: str) -> Part:
     }
     for name, argument in found.arguments.items() if found else ():
         is_value = argument.default is not REQUIRED
+        is_value &= field != "batches" or name not in SET_IN_SAMPLERS
         if is_value and not isinstance(argument.default, Expression):
             arguments.setdefault(name, argument.default)
     return dataclasses.replace(part, arguments=arguments)

@@ -15,11 +15,19 @@ from trainers.config.field_types import type_of_value
 from trainers.config.own_code import file_and_name
 
 REQUIRED = ...  # the default of a required argument
-# Arguments that the training sets, and arguments of every Keras object.
-_FILLED_IN = {
+# Arguments of a sampler that the training sets.
+SET_IN_SAMPLERS = {"factors", "labels", "seed", "start"}
+# Arguments of every layer and loss of Keras.
+KERAS_S_OWN = {
     "activity_regularizer",
     "autocast",
     "dtype",
+    "reduction",
+    "trainable",
+}
+# Arguments that the training sets, and Keras's own.
+_FILLED_IN = {
+    *KERAS_S_OWN,
     "encoder",
     "factors",
     "images",
@@ -27,9 +35,7 @@ _FILLED_IN = {
     "length",
     "min_num_frames",
     "name",
-    "reduction",
     "start",
-    "trainable",
     "waveform",
 }
 

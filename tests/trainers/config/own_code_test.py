@@ -31,6 +31,7 @@ from trainers.config.own_code import require_loadable
 from trainers.config.own_code import run_file
 from trainers.config.run import Part
 from trainers.config.run_checks import check_run
+from trainers.config.run_config import complete
 from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
 from trainers.config.run_help import help_of_run
@@ -302,6 +303,27 @@ def start(code, workdir, *more):
 
 
 @pytest.mark.slow
+def test_only_what_the_training_sets_is_no_field(code):
+    """A sampler's `seed`; an objective of one's own may have a `start`."""
+    run = own_run(code, f"method.name={code}:Weighted", "method.start=2.0")
+    assert run.method.arguments["start"] == 2.0
+    sampler = code.with_name("own_sampler.py")
+    sampler.write_text(
+        "def pairs(labels, num_classes=None, num_per_class=2, *, seed=0, "
+        "start=0):\n    return labels\n"
+    )
+    own = f"batches.name={sampler}:pairs"
+    run = complete(own_run(code, own, "batches.num_classes=7"))
+    assert run.batches.arguments["num_classes"] == 7
+    assert {"seed", "start"}.isdisjoint(run.batches.arguments)
+    assert run_from_config(config_of(run)).batches == run.batches
+    found = build(run.batches, "batches", labels=[1, 2], seed=3, start=4)
+    assert found == [1, 2]
+    for name in ("seed", "start", "labels"):
+        with pytest.raises(ValueError, match=f"unknown field .*{name}"):
+            own_run(code, own, f"batches.{name}=3")
+
+
 @pytest.mark.parametrize("method", ["Spread", "Weighted"])
 def test_trained_and_evaluated(code, method, tmp_path):
     workdir = tmp_path / "run"
