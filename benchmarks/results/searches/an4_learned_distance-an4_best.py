@@ -1,16 +1,16 @@
 """The best of 30 trials of a random search.
 
-Recipe: an4_learned_distance; space: an4; trial 29.
-val_accuracy_at_equal_error: 0.884029, in epoch 8 of 10.
+Recipe: an4_learned_distance; space: an4; trial 19.
+val_accuracy_at_equal_error: 0.875357, in epoch 10 of 10.
 
-    optimizer.learning_rate = 0.0017380024387790328
-    objective.label_smoothing = 0.1
-    objective.distance.dropout = 0.0
-    encoder.dim = 64
+    optimizer.learning_rate = 0.0036265107910032272
+    objective.label_smoothing = 0.05
+    objective.distance.dropout = 0.1
+    encoder.dim = 128
     batches.num_classes = 24
-    batches.num_per_class = 5
+    batches.num_per_class = 3
     distance.num_layers = 3
-    distance.num_units = 256
+    distance.num_units = 128
     objective.auxiliary = 'softmax'
     objective.projection = True
 """
@@ -20,75 +20,67 @@ import ml_collections
 
 def get_config():
     return ml_collections.ConfigDict(
-        {
-            "batches": {
-                "name": "class_balanced_batches",
-                "num_classes": 24,
-                "num_per_class": 5,
-            },
-            "data_dir": "",
-            "dataset": "an4",
-            "deterministic": True,
-            "encoder": {
-                "channels": (96, 96, 96, 96, 288),
-                "dim": 64,
-                "name": "x_vector_encoder",
-                "num_coefficients": 13,
-            },
-            "evaluation": {
-                "name": "verification",
-                "num_resamples": 1000,
-                "plda": {
-                    "num_dims": 32,
-                },
-                "splits": ("test",),
-            },
-            "folds": {
-                "fold": 0,
-                "num_folds": 5,
-                "num_per_class": 0,
-                "split": "all",
-                "test_split": "",
-            },
-            "initial_weights": "",
-            "manual_dir": "",
-            "monitor": "val_accuracy_at_equal_error",
-            "num_epochs": 10,
-            "objective": {
-                "auxiliary": "softmax",
-                "distance": {
-                    "dropout": 0.0,
-                    "hidden_units": (256, 256, 256),
-                    "name": "PairDistance",
-                },
-                "label_smoothing": 0.1,
-                "name": "LearnedDistance",
-                "projection": {
-                    "dim": 64,
-                    "name": "x_vector_projection",
-                },
-            },
-            "optimizer": {
-                "global_clipnorm": 10.0,
-                "learning_rate": {
-                    "decay_steps": 200,
-                    "initial_learning_rate": 0.0017380024387790328,
-                    "name": "CosineDecay",
-                },
-                "name": "Adam",
-            },
-            "patience": 15,
-            "piece_size": 0,
-            "precision": "float32",
-            "seed": 0,
-            "split": "train",
-            "steps_per_epoch": 20,
-            "utterances": {
-                "min_num_frames": 100,
-                "num_frames": 100,
-            },
-            "validation": {
-                "split": "validation",
-            },
-        }
+        {'dataset': 'an4',
+         'split': 'train',
+         'data_dir': '',
+         'manual_dir': '',
+         'folds': {'split': 'all',
+                   'num_folds': 5,
+                   'fold': 0,
+                   'num_per_class': 0,
+                   'test_split': ''},
+         'images': {'size': 0, 'cache_gib': 1.0, 'crop': True},
+         'utterances': {'num_frames': 100, 'min_num_frames': 100},
+         'seed': 0,
+         'deterministic': True,
+         'steps_per_epoch': 20,
+         'num_epochs': 10,
+         'monitor': 'val_accuracy_at_equal_error',
+         'patience': 15,
+         'piece_size': 0,
+         'precision': 'float32',
+         'strategy': 'one',
+         'initial_weights': '',
+         'freeze_encoder': False,
+         'batches': {'name': 'class_balanced_batches',
+                     'num_classes': 24,
+                     'num_per_class': 3},
+         'encoder': {'name': 'x_vector_encoder',
+                     'channels': (96, 96, 96, 96, 288),
+                     'dim': 128,
+                     'num_coefficients': 13},
+         'optimizer': {'name': 'Adam',
+                       'global_clipnorm': 10.0,
+                       'learning_rate': {'name': 'CosineDecay',
+                                         'decay_steps': 200,
+                                         'initial_learning_rate': 0.0036265107910032272}},
+         'objective': {'name': 'LearnedDistance',
+                       'auxiliary': 'softmax',
+                       'distance': {'name': 'PairDistance',
+                                    'dropout': 0.1,
+                                    'hidden_units': (128, 128, 128)},
+                       'label_smoothing': 0.05,
+                       'projection': {'name': 'x_vector_projection',
+                                      'dim': 128}},
+         'evaluation': {'name': 'verification',
+                        'splits': ('test',),
+                        'plda': {'num_dims': 32,
+                                 'center': True,
+                                 'length_normalize': True,
+                                 'max_iterations': 100,
+                                 'tolerance': 1e-06},
+                        'num_resamples': 1000,
+                        'calibrate': True,
+                        'false_accept_rates': (0.01,),
+                        'num_per_class': 0,
+                        'euclidean': False,
+                        'num_enrolled': 0,
+                        'trials_split': '',
+                        'trials': {}},
+         'validation': {'split': 'validation',
+                        'trials': '',
+                        'num_trials': 0,
+                        'num_per_class': 0,
+                        'score': ''},
+         'cache_dir': ''}
     )
