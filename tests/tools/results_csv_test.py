@@ -164,8 +164,7 @@ def test_the_rival_of_the_distance_has_its_best_score(data):
     dataset, _, rival, searched = readme_results.VERIFIED[data]
     every = verification_results.load()
     if searched:
-        winners = equal_budgets_results
-        every = winners.verified(winners.load())
+        every = equal_budgets_results.verified(equal_budgets_results.load())
     errors = {
         score: statistics.fmean(
             run["equal_error_rate"] for run in measures.values()

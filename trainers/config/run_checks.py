@@ -133,7 +133,8 @@ def check_evaluation(run: Run) -> None:
 
 
 def _require_arguments(part: Part, field: str, name: str) -> None:
-    found = settable(PLACES[place_of(part, field)], part.name)
+    place = place_of(part, field)
+    found = settable(PLACES[place], part.name, place)
     for argument, value in part.arguments.items():
         if isinstance(value, Part):
             _require_arguments(value, argument, config_name(name, argument))

@@ -29,9 +29,8 @@ from trainers.config.places import method_kind
 from trainers.config.places import place_of
 from trainers.config.run import Method
 from trainers.config.run import Part
-from trainers.config.signatures import KERAS_S_OWN
+from trainers.config.signatures import KERAS_ARGUMENTS
 from trainers.config.signatures import REQUIRED
-from trainers.config.signatures import SET_IN_SAMPLERS
 from trainers.config.signatures import Expression
 from trainers.config.signatures import settable
 from trainers.config.signatures import signature
@@ -267,18 +266,16 @@ def _argument_type(
     of: Part, field: str, argument: str, name: str, is_override: bool
 ) -> FieldType:
     """Returns the type of an argument; any type for unknown signatures."""
-    modules = PLACES[place_of(of, field)]
+    place = place_of(of, field)
+    modules = PLACES[place]
     found = signature(modules, of.name)
     if found is None:
         return FieldType()
-    known = settable(modules, of.name).arguments
+    known = settable(modules, of.name, place).arguments
     if argument in found.arguments:
-        is_keras_s = is_override and not file_and_name(of.name)
-        if place_of(of, field) == "batches":
-            is_no_field = argument in SET_IN_SAMPLERS
-        else:
-            is_no_field = is_keras_s and argument in KERAS_S_OWN
-        if is_no_field:
+        is_keras = argument in KERAS_ARGUMENTS and not file_and_name(of.name)
+        is_refused = place == "batches" or (is_override and is_keras)
+        if argument not in known and is_refused:
             meant = argument if argument == "seed" else ""
             raise unknown_field(name, {"name", *known}, meant)
         return found.arguments[argument].type
@@ -333,14 +330,14 @@ def _another_evaluation(old: Evaluation, name: str) -> Evaluation:
 
 def with_defaults(part: Part, field: str) -> Part:
     """The part with every argument that its signature has a value for."""
-    found = settable(PLACES[place_of(part, field)], part.name)
+    place = place_of(part, field)
+    found = settable(PLACES[place], part.name, place)
     arguments = {
         name: with_defaults(value, name) if isinstance(value, Part) else value
         for name, value in part.arguments.items()
     }
     for name, argument in found.arguments.items() if found else ():
         is_value = argument.default is not REQUIRED
-        is_value &= field != "batches" or name not in SET_IN_SAMPLERS
         if is_value and not isinstance(argument.default, Expression):
             arguments.setdefault(name, argument.default)
     return dataclasses.replace(part, arguments=arguments)

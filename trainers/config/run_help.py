@@ -106,12 +106,13 @@ def lines_of_part(
     part: Part, field: str, prefix: str, help: str
 ) -> Iterator[Line]:
     """Yields the name and every argument of an object, also defaults."""
-    modules = PLACES[place_of(part, field)]
+    place = place_of(part, field)
+    modules = PLACES[place]
     text = help or (
         f"What it is: a name in {' or '.join(modules)}, or FILE.py:NAME."
     )
     yield Line(config_name(prefix, "name"), part.name, "str", text)
-    found = settable(modules, part.name)
+    found = settable(modules, part.name, place)
     arguments = found.arguments if found else {}
     for name in {**arguments, **part.arguments}:
         wanted, default, help = arguments.get(name, ((), REQUIRED, ""))

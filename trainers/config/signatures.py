@@ -16,9 +16,9 @@ from trainers.config.own_code import file_and_name
 
 REQUIRED = ...  # the default of a required argument
 # Arguments of a sampler that the training sets.
-SET_IN_SAMPLERS = {"factors", "labels", "seed", "start"}
+_OF_SAMPLERS = {"factors", "labels", "name", "seed", "start"}
 # Arguments of every layer and loss of Keras.
-KERAS_S_OWN = {
+KERAS_ARGUMENTS = {
     "activity_regularizer",
     "autocast",
     "dtype",
@@ -27,7 +27,7 @@ KERAS_S_OWN = {
 }
 # Arguments that the training sets, and Keras's own.
 _FILLED_IN = {
-    *KERAS_S_OWN,
+    *KERAS_ARGUMENTS,
     "encoder",
     "factors",
     "images",
@@ -265,20 +265,30 @@ def _help(docstring: str) -> dict[str, str]:
     }
 
 
-def settable(modules: tuple[str, ...], name: str) -> Signature | None:
-    """Like `signature`, without the arguments that the training sets."""
+def settable(
+    modules: tuple[str, ...], name: str, place: str = ""
+) -> Signature | None:
+    """Like `signature`, without the arguments that the training sets.
+
+    Args:
+        modules: As for `signature`.
+        name: As for `signature`.
+        place: The key of the modules in `PLACES`, such as `batches`.
+    """
     found = signature(modules, name)
     if found is None:
         return None
     arguments = {
         argument: value
         for argument, value in found.arguments.items()
-        if not _is_filled_in(argument, value.default)
+        if not _is_filled_in(argument, value.default, place)
     }
     return Signature(arguments, found.is_open)
 
 
-def _is_filled_in(argument: str, default) -> bool:
+def _is_filled_in(argument: str, default, place: str) -> bool:
+    if place == "batches":
+        return argument in _OF_SAMPLERS
     # The run sets a sampler's seed, but not an objective's seed. The data
     # determines a method's number of classes.
     return (

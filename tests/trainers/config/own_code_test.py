@@ -302,7 +302,6 @@ def start(code, workdir, *more):
     return ["--config", recipe, "--workdir", workdir, *flags]
 
 
-@pytest.mark.slow
 def test_only_what_the_training_sets_is_no_field(code):
     """A sampler's `seed`; an objective of one's own may have a `start`."""
     run = own_run(code, f"method.name={code}:Weighted", "method.start=2.0")
@@ -314,6 +313,9 @@ def test_only_what_the_training_sets_is_no_field(code):
     )
     own = f"batches.name={sampler}:pairs"
     run = complete(own_run(code, own, "batches.num_classes=7"))
+    text = help_of_run("mine", run)
+    assert "--config.batches.num_classes=7" in text
+    assert "--config.batches.seed" not in text
     assert run.batches.arguments["num_classes"] == 7
     assert {"seed", "start"}.isdisjoint(run.batches.arguments)
     assert run_from_config(config_of(run)).batches == run.batches
@@ -324,6 +326,7 @@ def test_only_what_the_training_sets_is_no_field(code):
             own_run(code, own, f"batches.{name}=3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["Spread", "Weighted"])
 def test_trained_and_evaluated(code, method, tmp_path):
     workdir = tmp_path / "run"

@@ -30,7 +30,7 @@ def test_arguments_types_and_help_of_an_encoder():
 
 
 def test_what_the_training_fills_in_cannot_be_set():
-    found = settable(PLACES["batches"], "episodes")
+    found = settable(PLACES["batches"], "episodes", "batches")
     assert set(found.arguments) == {"num_classes", "num_support", "num_query"}
     found = settable(PLACES["objective"], "LearnedDistance")
     assert "num_classes" not in found.arguments
