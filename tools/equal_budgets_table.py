@@ -28,6 +28,8 @@ from tools.paired_difference import LEGENDS
 from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
+from trainers.config import load_recipe
+from trainers.workdirs.workdir import as_json
 
 PAGE = ROOT / "docs" / "results" / "equal_budgets.md"
 OURS = of_folds.LOSSES["f_statistic"]
@@ -175,16 +177,23 @@ def _searches(found: dict, rows: dict[str, dict], dataset: str) -> list[str]:
             f"{_values(search['values'], config)} | "
             f"{' | '.join(_trials(recipe, search))} |"
         )
+        run = recipe + _other_data(recipe, dataset)
         commands[f"{name}, search"] = search_table.command(
-            recipe, search, search["trials"], f"runs/search_{recipe}"
+            recipe, search, search["trials"], f"runs/search_{run}"
         )
         commands[f"{name}, winner"] = (
-            f"python -m tuning.winner --search runs/search_{recipe} "
+            f"python -m tuning.winner --search runs/search_{run} "
             f"--batches {search['batches']} "
             + f"--folds {' '.join(folds)} " * bool(folds)
-            + f"--workdir runs/winner_{recipe}"
+            + f"--workdir runs/winner_{run}"
         )
     return [*lines, *command_lines(commands), ""]
+
+
+def _other_data(recipe: str, dataset: str) -> str:
+    """A part of a folder's name, unless the data set is the recipe's own."""
+    own = of_pairs.data_of(recipe, as_json(load_recipe(recipe)))
+    return f"-{dataset.replace('/', '-')}" * (dataset != own)
 
 
 def _values(drawn: dict, config: dict) -> str:

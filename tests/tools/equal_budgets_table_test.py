@@ -116,6 +116,22 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
     ]
 
 
+def test_searches_on_other_data_have_folders_of_their_own(kept):
+    """Both commands of the page can run one after the other."""
+    recipe = "sprites_retrieval_f_statistic"
+    for dataset in ("sprites/all_frames", "sprites/weapon_visible"):
+        name = dataset.replace("/", "-")
+        overrides = [*SEARCH["overrides"], f"dataset={dataset}"]
+        equal_budgets_table.collect(
+            of_folds(kept / name, f"{recipe}-{name}", overrides=overrides)
+        )
+    text = equal_budgets_table.table(equal_budgets_table.load())
+    for folder in (recipe, f"{recipe}-sprites-weapon_visible"):
+        assert f" --workdir runs/search_{folder} " in text
+        assert f"--search runs/search_{folder} --batches 6000 " in text
+        assert f" --workdir runs/winner_{folder}\n" in text
+
+
 def test_trials_are_counted_by_their_best_epoch():
     name = "sprites_triplet-disentangling-val_corrected_modularity_plus_"
     name += "explicitness"
