@@ -146,7 +146,13 @@ def measured_table(
     ]
     if not measured:
         return [*lines, *_commands_below(not_run)]
-    lines += _differences(measured, runs)
+    lines += [
+        "",
+        '<details markdown="1"><summary>All differences, with tests</summary>',
+        *_differences(measured, runs),
+        "",
+        "</details>",
+    ]
     training = [run["training"] for run in runs.values()]
     tests = [of_test_split(run) for run in runs.values()]
     minutes = [t["seconds"] / 60 for t in training]
