@@ -4,6 +4,7 @@ A claim is reproduced if every cell of it was run and holds, in part if some
 cells hold, and not run without results.
 """
 
+import re
 import statistics
 from collections.abc import Iterable
 
@@ -16,6 +17,8 @@ from tools.paired_episodes import NOTES
 NEAR = 2.0
 # Cells below the paper that the evidence names.
 NAMED = 3
+# Characters of a cell that stays in one line.
+LONG_CELL = 200
 # Marks of differences whose p is not over seeds.
 STARS = {name: r"\*" * (1 + n) for n, name in enumerate(NOTES)}
 # A claim, the evidence, and the verdict.
@@ -218,7 +221,24 @@ def claims_table(found: list[tuple[str, str, str, str]]) -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {claim} | **{found}** | {evidence} | {takes} |"
+        f"| {claim} | **{found}** | {in_lines(evidence)} | {in_lines(takes)} |"
         for claim, evidence, found, takes in found
     ]
     return "\n".join(lines)
+
+
+def in_lines(text: str) -> str:
+    """Breaks the text of a long cell after each part and each sentence.
+
+    Text in brackets, such as two p-values, stays in one line.
+    """
+    if len(text) <= LONG_CELL:
+        return text
+    lines, depth = [""], 0
+    for part in re.split(r"([()\[\]]|(?<=;) |(?<=\.) (?=[A-Z]))", text):
+        if part == " " and not depth:
+            lines.append("")
+            continue
+        depth += (part in ("(", "[")) - (part in (")", "]"))
+        lines[-1] += part
+    return "<br>".join(lines)

@@ -9,6 +9,7 @@ result files in `benchmarks/results`.
 from tools import cross_validation_results as folds
 from tools import equal_budgets_results as winners
 from tools import verification_results as trials
+from tools.claims import claims_table
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
 from tools.reproduced_f_statistic import f_statistic_rows
@@ -24,15 +25,12 @@ MARKS = {
 
 def table(rows: list[tuple]) -> str:
     """Returns Markdown of `(what, verdict, our numbers, what it takes)`."""
-    lines = [
-        "| in the paper | verdict | ours | what a reproduction takes |",
-        "|---|---|---|---|",
-    ]
-    for what, verdict, ours, takes in rows:
+    for what, verdict, *_ in rows:
         if verdict not in PARTS:
             raise ValueError(f"{what}: received the verdict {verdict!r}")
-        lines.append(f"| {what} | **{verdict}** | {ours} | {takes} |")
-    return "\n".join(lines)
+    return claims_table(
+        [(what, ours, verdict, takes) for what, verdict, ours, takes in rows]
+    )
 
 
 def searched_results() -> dict:
