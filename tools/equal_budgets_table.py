@@ -28,6 +28,8 @@ from tools.paired_difference import LEGENDS
 from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
+from tools.verification_questions import SPEAKERS
+from tools.verification_questions import answers
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import as_json
 
@@ -69,6 +71,8 @@ def table(found: dict) -> str:
         measured = of_pairs.rows(runs, dataset, protocol)
         parts += ["", f"### {of_pairs.title_of(dataset, protocol)}", ""]
         parts += _searches(found, recipes, dataset)
+        config = next(iter(of_data.values()))["config"]
+        parts += [answers(measured, config, SPEAKERS), ""]
         parts += verification_table.measured_table(measured, of_data)
         parts += ["", _picture(dataset, "eer")]
     return "\n".join(parts) if parts else NOT_RUN

@@ -204,9 +204,22 @@ TABLES = {
 def table(found: dict, name: str) -> str:
     """Returns the Markdown table of a name in `TABLES`."""
     dataset, protocol, questions = TABLES[name]
-    measured = rows(found, dataset, protocol)
     run = next(iter(runs_of(found, dataset, protocol).values()))
-    ratio = ratio_of_test_to_train(run["config"])
+    measured = rows(found, dataset, protocol)
+    return answers(measured, run["config"], questions)
+
+
+def answers(
+    measured: dict, config: dict, questions: tuple[Question, ...]
+) -> str:
+    """Returns a Markdown table of questions and their answers.
+
+    Args:
+        measured: Rows, as from `verification_results.rows`.
+        config: The config of one of their runs.
+        questions: Which rows are compared.
+    """
+    ratio = ratio_of_test_to_train(config)
     lines = []
     for ours, first, others in questions:
         for other, second in others.items():
