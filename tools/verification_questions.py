@@ -223,6 +223,8 @@ def answers(
     lines = []
     for ours, first, others in questions:
         for other, second in others.items():
+            if not {_shown(first), _shown(second)} <= {*measured}:
+                continue  # was not run
             both = measured[_shown(first)], measured[_shown(second)]
             tests = {
                 measure: differences(*both, measure, ratio)

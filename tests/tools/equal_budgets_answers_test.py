@@ -1,0 +1,45 @@
+"""Where the F-statistic loss stands after equal searches."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.read_between import read_between
+from tools import equal_budgets_answers
+
+
+@pytest.mark.parametrize("name", ["disentangling", "retrieval"])
+def test_the_page_has_the_tables_of_the_result_files(name):
+    module = equal_budgets_answers
+    between = read_between(module.PAGE, *module.marks(name))
+    assert between.strip() == module.tables()[name]
+
+
+@pytest.mark.parametrize(
+    ("differences", "word"),
+    [
+        ((0.11, 0.1, 0.09, 0.1), "ahead"),
+        ((-0.11, -0.1, -0.09, -0.1), "behind"),
+        ((0.12, -0.1, 0.09, -0.02), "open"),
+    ],
+)
+def test_a_difference_is_ahead_behind_or_open(differences, word):
+    second = dict.fromkeys("1234", 0.5)
+    first = {
+        fold: 0.5 + difference
+        for fold, difference in zip("1234", differences, strict=True)
+    }
+    values = np.array(differences)
+    error = np.sqrt(values.var(ddof=1) * (1 / 4 + 0.3))
+    p = 2 * stats.t.sf(abs(values.mean()) / error, 3)
+    shown = f"{p:.3f}".removeprefix("0") if p >= 0.001 else "<.001"
+    se = values.std(ddof=1) / 2
+    assert equal_budgets_answers.standing(first, second, 0.3, 100, 1) == (
+        f"{word}: {100 * values.mean():+.1f} ± {100 * se:.1f} ({shown})"
+    )
+
+
+def test_without_shared_folds_nothing_is_said():
+    standing = equal_budgets_answers.standing
+    assert standing({"1": 0.5}, {"2": 0.4}, 0.3, 100, 1) == ""
+    assert standing({"1": 0.5}, {"1": 0.4}, 0.3, 100, 1) == "open: +10.0"
