@@ -165,6 +165,15 @@ def spread(values):
     }
 
 
+def shown(values, digits):
+    """`median (quartile to quartile)`, with so many digits."""
+    found = spread(values)
+    middle, low, high = (
+        f"{found[name]:,.{digits}f}" for name in ("median", "low", "high")
+    )
+    return f"{middle} ({low} to {high})"
+
+
 def ratio(contenders, over, under):
     """Returns the spread of paired ratios, None without both."""
     pairs = [contenders.get(name, {}).get("seconds") for name in (over, under)]
