@@ -130,8 +130,12 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
             ),
             "equal_budgets/sprites_beta_vae-*.json",
             *(
-                f"equal_budgets/{data}_retrieval_{loss}-*.json"
-                for data in ("sprites", "omniglot")
+                f"equal_budgets/*_retrieval_{loss}-{data}-*.json"
+                for data in (
+                    "sprites-weapon_visible",
+                    "sprites-all_frames",
+                    "omniglot",
+                )
                 for loss in (
                     "f_statistic",
                     "histogram",
