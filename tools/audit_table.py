@@ -130,11 +130,11 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
             ),
             "equal_budgets/sprites_beta_vae-*.json",
             *(
-                f"equal_budgets/*_retrieval_{loss}-{data}-*.json"
-                for data in (
-                    "sprites-weapon_visible",
-                    "sprites-all_frames",
-                    "omniglot",
+                f"equal_budgets/{recipes}_retrieval_{loss}-{data}-*.json"
+                for recipes, data in (
+                    ("sprites", "sprites-weapon_visible"),
+                    ("sprites", "sprites-all_frames"),
+                    ("omniglot", "omniglot"),
                 )
                 for loss in (
                     "f_statistic",
