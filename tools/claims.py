@@ -235,10 +235,13 @@ def in_lines(text: str) -> str:
     if len(text) <= LONG_CELL:
         return text
     lines, depth = [""], 0
-    for part in re.split(r"([()\[\]]|(?<=;) |(?<=\.) (?=[A-Z]))", text):
-        if part == " " and not depth:
-            lines.append("")
-            continue
+    marked = re.sub(r"(?<=;) |(?<=\.) (?=[A-Z])", "\n", text)
+    for part in re.split(r"([()\[\]\n])", marked):
+        if part == "\n":
+            if not depth:
+                lines.append("")
+                continue
+            part = " "
         depth += (part in ("(", "[")) - (part in (")", "]"))
         lines[-1] += part
     return "<br>".join(lines)

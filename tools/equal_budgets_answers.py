@@ -35,6 +35,8 @@ def standing(
 ) -> str:
     """Returns "ahead", "behind" or "open", the difference, and its p-value.
 
+    "No test" stands for a difference without one, such as of a single fold.
+
     Args:
         first: A number by fold, of which more is better.
         second: The same of the other method.
@@ -46,7 +48,7 @@ def standing(
     if found is None:
         return ""
     p = found.p_corrected
-    word = "open"
+    word = "no test" if p is None else "open"
     if p is not None and p <= LEVEL:
         word = "ahead" if found.mean > 0 else "behind"
     text = f"{word}: {scale * found.mean:+.{digits}f}"

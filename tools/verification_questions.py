@@ -293,8 +293,9 @@ def answer(found: dict[str, PairedDifference]) -> str:
     Args:
         found: Differences of an error by what they are paired by.
     """
+    means = {unit.partition(" ")[0]: each.mean for unit, each in found.items()}
     said = {
-        unit: "open" if p > LEVEL else "yes" if _mean(found) < 0 else "no"
+        unit: "open" if p > LEVEL else "yes" if means[unit] < 0 else "no"
         for unit, p in p_values(found).items()
         if p is not None
     }
@@ -303,10 +304,6 @@ def answer(found: dict[str, PairedDifference]) -> str:
     if len({*said.values()}) == 1:
         return next(iter(said.values()))
     return ", ".join(f"{what} over {unit}" for unit, what in said.items())
-
-
-def _mean(found: dict[str, PairedDifference]) -> float:
-    return next(iter(found.values())).mean
 
 
 def _cell(found: dict[str, PairedDifference], scale: float) -> str:

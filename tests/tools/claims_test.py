@@ -4,7 +4,7 @@ from tools import claims
 
 
 def test_a_long_cell_has_a_line_for_each_part():
-    part = "triplet +0.1 ± 0.0 (.002; .004. A note [a; b](page.md))"
+    part = "triplet +0.1 (a) [c](d) (.002; .004. A note [a; b](page.md))"
     text = f"{part}; {part}. Others: {part}, f. 3"
     longer = "; ".join([text] * 4)
     lines = claims.in_lines(longer).split("<br>")

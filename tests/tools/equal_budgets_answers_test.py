@@ -1,11 +1,14 @@
 """Where the F-statistic loss stands after equal searches."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from tests.read_between import read_between
 from tools import equal_budgets_answers
+from tools import equal_budgets_results
 
 
 @pytest.mark.parametrize("name", ["disentangling", "retrieval"])
@@ -42,4 +45,28 @@ def test_a_difference_is_ahead_behind_or_open(differences, word):
 def test_without_shared_folds_nothing_is_said():
     standing = equal_budgets_answers.standing
     assert standing({"1": 0.5}, {"2": 0.4}, 0.3, 100, 1) == ""
-    assert standing({"1": 0.5}, {"1": 0.4}, 0.3, 100, 1) == "open: +10.0"
+    assert standing({"1": 0.5}, {"1": 0.4}, 0.3, 100, 1) == "no test: +10.0"
+
+
+def test_a_winner_stands_against_the_same_loss_before():
+    """The first is the winner: a higher recall of it is ahead."""
+    folder = equal_budgets_results.RESULTS.parent
+    name = "omniglot_retrieval_triplet-omniglot"
+    files = (f"equal_budgets/{name}-seed_0", f"cross_validation/{name}")
+    after, before = (
+        json.loads((folder / f"{file}.json").read_text())["folds"]
+        for file in files
+    )
+    recalls = [
+        [run["evaluation"]["test"]["recall_at_1"] for run in folds.values()]
+        for folds in (after, {fold: before[fold] for fold in after})
+    ]
+    points = 100 * (np.mean(recalls[0]) - np.mean(recalls[1]))
+    text = equal_budgets_answers.tables()["retrieval"]
+    (line,) = [
+        each
+        for each in text.splitlines()
+        if each.startswith("| triplet: the winner against")
+    ]
+    assert points > 0
+    assert line.split(" | ")[-1].startswith(f"ahead: {points:+.1f} ± ")

@@ -93,3 +93,23 @@ def test_a_cell_has_both_p_values():
     assert one_seed and all("; -) |" in row for row in one_seed)
     both = [row for row in lines if row.startswith("| the distance with ")]
     assert both and not any("-)" in row or "(-" in row for row in both)
+
+
+def test_less_error_of_the_first_is_a_yes():
+    ours, theirs = np.full((4, 3), 0.1), np.full((4, 3), 0.2)
+    ours[0], ours[:, 0] = 0.11, 0.105
+    names = ("learned_distance", "cosine")
+    measured = {
+        ("learned distance", shown): row(error)
+        for shown, error in zip(
+            ("learned distance", "cosine"), (ours, theirs), strict=True
+        )
+    }
+    first, second = (("learned_distance", name) for name in names)
+    config = {"dataset": "an4", "folds": {"num_folds": 5}}
+    text = verification_questions.answers(
+        measured, config, (("A", first, {"B": second}),)
+    )
+    line = text.splitlines()[-1]
+    points = 100 * (ours - theirs).mean()
+    assert line.startswith(f"| A | B | yes | {points:+.2f} ± ")
