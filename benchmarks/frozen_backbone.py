@@ -6,9 +6,9 @@ FOLDER is Tiny ImageNet, a subfolder of images per class. Makes a
 folder of links to its first `NUM_CLASSES` classes, and trains a head on
 ResNet50V2 with random weights by `embeddings-tf train`: with an empty cache of
 features, and again with the cache; five times, each with a new cache. The
-second training reads features, so its seconds without the start are those of
-the head. Writes
-`benchmarks/results/frozen_backbone.json` and its table in docs/own_data.md.
+second training reads features, so without the start it only trains the head.
+Writes `benchmarks/results/frozen_backbone.json` and its table in
+docs/own_data.md.
 """
 
 import argparse

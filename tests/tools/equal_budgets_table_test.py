@@ -117,7 +117,7 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
 
 
 def test_searches_on_other_data_have_folders_of_their_own(kept):
-    """Both commands of the page can run one after the other."""
+    """Else the second search of the page would be refused."""
     recipe = "sprites_retrieval_f_statistic"
     for dataset in ("sprites/all_frames", "sprites/weapon_visible"):
         name = dataset.replace("/", "-")
