@@ -4,20 +4,19 @@
 
 CALLS is a folder with one `<signature>.npz` of inputs for each signature, and
 for int8 `calibration/<signature>.npz`. The script writes `result.json` into it:
-by signature the outputs' largest difference from TensorFlow and the seconds of
-a call, or the error of the conversion. The outputs are in `outputs`.
+by signature the outputs' largest difference from TensorFlow, or the error of
+the conversion. The outputs are in `outputs`. Then it times calls: for each line
+of its input, `CALLS SECONDS`, it calls each signature so often, or for so long,
+and writes the seconds of every call to `turn_N.json`. It ends with its input.
 """
 
 import json
 import pathlib
 import re
-import statistics
 import sys
 import time
 
 import numpy as np
-
-ROUNDS, SECONDS = 200, 2.0
 
 
 def tensorflow(function, inputs):
@@ -143,27 +142,30 @@ ENGINES = {
 }
 
 
-def measure(run, expected) -> dict:
-    """Largest differences from the expected outputs, and seconds of a call."""
-    found = {name: np.asarray(value) for name, value in run().items()}
+def largest_difference(outputs, expected) -> float:
+    """Largest difference from the expected outputs.
+
+    Raises:
+        ValueError: If integers, texts or decisions differ.
+    """
     difference = 0.0
     for name, value in expected.items():
         if value.dtype.kind == "f":
-            apart = np.abs(found[name].astype(float) - value)
+            apart = np.abs(outputs[name].astype(float) - value)
             difference = max(difference, float(np.max(apart, initial=0)))
-        elif (found[name] != value).any():
+        elif (outputs[name] != value).any():
             raise ValueError(f"other values of {name}")
-    seconds, end = [], time.perf_counter() + SECONDS
-    while len(seconds) < ROUNDS and time.perf_counter() < end:
+    return difference
+
+
+def turn(run, calls: int, seconds: float) -> list[float]:
+    """Seconds of so many calls, or of the calls within so many seconds."""
+    found, end = [], time.perf_counter() + seconds
+    while len(found) < calls and time.perf_counter() < end:
         started = time.perf_counter()
         run()
-        seconds.append(time.perf_counter() - started)
-    return {
-        "difference": difference,
-        "median_seconds": statistics.median(seconds),
-        "p99_seconds": float(np.quantile(seconds, 0.99)),
-        "calls": len(seconds),
-    }
+        found.append(time.perf_counter() - started)
+    return found
 
 
 def main() -> None:
@@ -173,7 +175,7 @@ def main() -> None:
     calls = pathlib.Path(calls)
     (calls / "outputs").mkdir()
     loaded = tf.saved_model.load(version)
-    measured = {}
+    measured, runs = {}, {}
     for file in sorted(calls.glob("*.npz")):
         function = loaded.signatures[file.stem]
         inputs = _arrays(file)
@@ -183,14 +185,32 @@ def main() -> None:
         expected = tensorflow(function, inputs)()
         try:
             run = ENGINES[engine](function, inputs, **more)
-            measured[file.stem] = measure(run, expected)
             outputs = {k: np.asarray(v) for k, v in run().items()}
+            difference = largest_difference(outputs, expected)
             # Texts are compared here; as objects they could not be loaded.
             numbers = {k: v for k, v in outputs.items() if v.dtype != object}
             np.savez(calls / "outputs" / file.name, **numbers)
+            measured[file.stem] = {"difference": difference}
+            runs[file.stem] = run
         except Exception as error:  # Engines raise errors of many kinds.
             measured[file.stem] = {"error": _short(error)}
-    (calls / "result.json").write_text(json.dumps(measured))
+    _write(calls / "result.json", measured)
+    for number, line in enumerate(sys.stdin):
+        most, seconds = line.split()
+        _write(
+            calls / f"turn_{number}.json",
+            {
+                n: turn(run, int(most), float(seconds))
+                for n, run in runs.items()
+            },
+        )
+
+
+def _write(path, content) -> None:
+    """Whoever waits for the file sees all of it."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content))
+    part.replace(path)
 
 
 def _arrays(file) -> dict:

@@ -1,6 +1,7 @@
 """Report of `benchmarks.serving_load`: percentiles, figure and tables."""
 
 from benchmarks import _served_models as served_models
+from benchmarks._side_by_side import shown
 from tools.generated_text import FIGURES
 from tools.generated_text import hardware
 
@@ -47,16 +48,24 @@ def draw(result) -> None:
 def text(result) -> str:
     """Returns the Markdown between the marks."""
     measured = result["load"]
-    first = result["first_requests"]
-    names = [name for name in first if "/" in name]
+    runs = result["short_runs"]
+    first = result["first_requests"]["first_seconds"]
+    ready = {
+        name: shown(seconds, 1)
+        for name, seconds in result["first_requests"][
+            "seconds_to_ready"
+        ].items()
+    }
+    per_second = runs["requests_per_second"]
     lines = [
         f"![Memory of the server over the requests](figures/{FIGURE.name})",
         "",
         f"{measured['requests']:,} requests with {measured['rows']:,} rows to "
         f"{measured['endpoints']} signatures of {result['models']} models, "
         f"from {measured['threads']} threads, on {hardware([result])}, load "
-        f"{result['load_average']:.1f} (`{result['command']}`): "
-        f"{measured['errors']} errors, "
+        f"before {result['load_average_before']:.1f}, and "
+        f"{result['load_average']:.1f} while requests were sent "
+        f"(`{result['command']}`): {measured['errors']} errors, "
         f"{measured['requests_per_second']:,.0f} requests per second. The "
         "largest difference between two answers to one request is "
         f"{measured['largest_deviation']:.1g}. "
@@ -65,31 +74,45 @@ def text(result) -> str:
         f"{growth(measured['memory']):.2f} MiB per 10,000 requests in the "
         "second half.",
         "",
+        f"{len(per_second)} more runs of {runs['requests']:,} requests, each "
+        f"of a new server: {shown(per_second, 0)} requests per second, as "
+        "median (quartiles). The columns p50 and first request are of "
+        f"{len(per_second)} such runs; p95 and p99 are of the long run. A "
+        f"server is ready after {ready['warm']} s, and without the warm-up "
+        f"after {ready['cold']} s.",
+        "",
         "| signature | requests | p50 ms | p95 ms | p99 ms | first request, "
         "no warm-up, ms | first request, warm-up, ms |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name in names:
+    for name, of_signature in first.items():
         row, ms = measured["by_signature"][name], "milliseconds"
+        cold, warm = (
+            shown((1000 * s for s in of_signature[kind]), digits)
+            for kind, digits in (("cold", 0), ("warm", 1))
+        )
         lines.append(
-            f"| `{name}` | {row['requests']:,} | {row[f'p50_{ms}']:.1f} | "
-            f"{row[f'p95_{ms}']:.1f} | {row[f'p99_{ms}']:.1f} | "
-            f"{1000 * first[name]['cold_first']:.0f} | "
-            f"{1000 * first[name]['warm_first']:.1f} |"
+            f"| `{name}` | {row['requests']:,} | "
+            f"{shown(runs['median_milliseconds'][name], 1)} | "
+            f"{row[f'p95_{ms}']:.1f} | {row[f'p99_{ms}']:.1f} | {cold} | "
+            f"{warm} |"
         )
     lines += [
         "",
         f"Embedding images of {'x'.join(map(str, served_models.IMAGE))} "
-        "pixels, one call at a time:",
+        f"pixels, one call at a time, in {len(per_second)} rounds in which the "
+        "ways take turns: the median of the rounds' p50 (quartiles), and p99 "
+        "of all calls.",
         "",
         "| | rows | p50 ms | p99 ms | rows per second |",
         "|---|---|---|---|---|",
     ]
     for name, row in result["beside"].items():
         way, _, rows = name.rpartition("/")
-        p50, p99 = row["p50_milliseconds"], row["p99_milliseconds"]
+        medians = row["median_milliseconds"]
+        per_second = shown((1000 * int(rows) / m for m in medians), 0)
         lines.append(
-            f"| {way} | {rows} | {p50:.2f} | {p99:.2f} | "
-            f"{1000 * int(rows) / p50:,.0f} |"
+            f"| {way} | {rows} | {shown(medians, 2)} | "
+            f"{row['p99_milliseconds']:.2f} | {per_second} |"
         )
     return "\n".join(lines)

@@ -4,31 +4,38 @@
 
 Every signature of every method is called through the messages of TensorFlow
 Serving, over gRPC on localhost, with 1 to 32 rows and from several threads. The
-answers are compared with the first answer to the same request. PYTHON is an
-interpreter with TensorFlow and OpenVINO (`pip install embeddings_tf[engines]`;
-default: this one). Writes benchmarks/results/serving_load.json,
-docs/figures/serving_memory.png and the tables of docs/deploying.md.
+answers are compared with the first answer to the same request. Five more runs
+of a tenth of the requests, each of a new server, show how times vary. PYTHON is
+an interpreter with TensorFlow and OpenVINO (`pip install
+embeddings_tf[engines]`; default: this one). Writes
+benchmarks/results/serving_load.json, docs/figures/serving_memory.png and the
+tables of docs/deploying.md.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import contextlib
+import functools
 import json
 import os
 import pathlib
+import statistics
 import sys
 import tempfile
 import threading
 import time
 
 from benchmarks import _served_models as served_models
-from benchmarks._in_engine import in_engine
+from benchmarks import _side_by_side as side_by_side
+from benchmarks._in_engine import InEngine
 from benchmarks._predict_client import deviation
 from benchmarks._predict_client import memory_bytes
 from benchmarks._predict_client import messages
 from benchmarks._predict_client import server
 from benchmarks._predict_client import stub
 from benchmarks._predict_client import values
+from benchmarks._provenance import provenance
 from benchmarks._serving_report import draw
 from benchmarks._serving_report import percentiles
 from benchmarks._serving_report import text
@@ -42,28 +49,30 @@ NUM_REQUESTS, NUM_THREADS = 100_000, 4
 # Requests between two readings of the server's memory: 200 in all.
 READINGS = 200
 TOLERANCE = 1e-4
-COMPARED, COMPARED_ROWS, COMPARED_CALLS = "class_means", (1, 8, 32), 300
+# Runs that show how times vary, and their share of the requests.
+RUNS, SHARE = side_by_side.LEAST_ROUNDS, 10
+COMPARED, COMPARED_ROWS = "class_means", (1, 8, 32)
+# Calls of a turn, and most seconds of them.
+COMPARED_CALLS, COMPARED_SECONDS = 60, 10.0
 
 
 def first_requests(folder, requests) -> dict:
-    """Seconds of the first request of each signature, and of later ones."""
-    found = {}
-    for name, flags in (("cold", ["--no-warm-up"]), ("warm", [])):
-        with server(folder, *flags) as (_, ready):
-            predict = stub(ready["port"]).Predict
-            found[f"{name}_seconds_to_ready"] = ready["seconds"]
-            for (model, signature, rows), request in requests.items():
-                if rows > 1:
-                    continue
-                seconds = []
-                for _ in range(11):
+    """Seconds of the first request of each signature, of every run."""
+    found, ready_after = collections.defaultdict(dict), {}
+    for _ in range(RUNS):
+        for name, flags in (("cold", ["--no-warm-up"]), ("warm", [])):
+            with server(folder, *flags) as (_, ready):
+                predict = stub(ready["port"]).Predict
+                ready_after.setdefault(name, []).append(ready["seconds"])
+                for (model, signature, rows), request in requests.items():
+                    if rows > 1:
+                        continue
                     started = time.perf_counter()
                     predict(request, timeout=60)
-                    seconds.append(time.perf_counter() - started)
-                row = found.setdefault(f"{model}/{signature}", {})
-                row[f"{name}_first"] = seconds[0]
-                row[f"{name}_later"] = sorted(seconds[1:])[5]
-    return found
+                    seconds = time.perf_counter() - started
+                    of_signature = found[f"{model}/{signature}"]
+                    of_signature.setdefault(name, []).append(seconds)
+    return {"seconds_to_ready": ready_after, "first_seconds": dict(found)}
 
 
 def load(folder, requests, num_requests, minutes) -> dict:
@@ -163,47 +172,81 @@ def load(folder, requests, num_requests, minutes) -> dict:
     }
 
 
+def short_runs(folder, requests, num_requests) -> dict:
+    """Requests per second, and median milliseconds, of each run."""
+    per_second, medians = [], collections.defaultdict(list)
+    for _ in range(RUNS):
+        measured = load(folder, requests, num_requests, float("inf"))
+        if measured["errors"]:
+            raise RuntimeError(f"requests failed: {measured['first_errors']}")
+        per_second.append(measured["requests_per_second"])
+        for name, row in measured["by_signature"].items():
+            medians[name].append(row["p50_milliseconds"])
+        print(f"{per_second[-1]:,.0f} requests per second", flush=True)
+    return {
+        "requests": num_requests,
+        "requests_per_second": per_second,
+        "median_milliseconds": dict(medians),
+    }
+
+
 def timed(function) -> list:
-    """Seconds of calls one after the other; ten calls before do not count."""
+    """Seconds of calls one after the other, of a turn."""
     found = []
-    for number in range(COMPARED_CALLS + 10):
+    for _ in range(COMPARED_CALLS):
         started = time.perf_counter()
         function()
-        if number >= 10:
-            found.append(time.perf_counter() - started)
+        found.append(time.perf_counter() - started)
     return found
 
 
 def beside(folder, exported, requests, engines_python) -> dict:
-    """Embeds the same rows by request, by `predict` and in OpenVINO."""
+    """Embeds the same rows by request, by `predict` and in OpenVINO.
+
+    The ways take turns, after one that does not count.
+    """
     model, path = exported[COMPARED]
-    found = {}
-    with server(folder) as (_, ready):
+    ways = {}
+    with contextlib.ExitStack() as stack:
+        _, ready = stack.enter_context(server(folder))
         predict = stub(ready["port"]).Predict
         for rows in COMPARED_ROWS:
             request = requests[COMPARED, "serving_default", rows]
-            found[f"gRPC request/{rows}"] = percentiles(
-                timed(lambda request=request: predict(request, timeout=60))
+            inputs = served_models.calls(path)["embed", rows]
+            (x,) = inputs.values()
+            ways[f"gRPC request/{rows}"] = functools.partial(
+                timed, functools.partial(predict, request, timeout=60)
             )
-    for rows in COMPARED_ROWS:
-        inputs = served_models.calls(path)["embed", rows]
-        (x,) = inputs.values()
-        found[f"`predict`/{rows}"] = percentiles(
-            timed(lambda x=x: model.predict(x, verbose=0))
-        )
-        for engine in ("TensorFlow", "OpenVINO, float32"):
-            done = in_engine(engines_python, engine, path, {"embed": inputs})
-            done = done["embed"]
-            if "error" in done:
-                raise RuntimeError(f"{engine}: {done['error']}")
-            found[f"{engine}/{rows}"] = {
-                name: 1000 * done[key]
-                for name, key in (
-                    ("p50_milliseconds", "median_seconds"),
-                    ("p99_milliseconds", "p99_seconds"),
+            ways[f"`predict`/{rows}"] = functools.partial(
+                timed, functools.partial(model.predict, x, verbose=0)
+            )
+            for engine in ("TensorFlow", "OpenVINO, float32"):
+                process = stack.enter_context(
+                    InEngine(engines_python, engine, path, {"embed": inputs})
                 )
-            }
-    return found
+                ways[f"{engine}/{rows}"] = functools.partial(_turn, process)
+        rounds = {way: [] for way in ways}
+        for round_ in range(RUNS + 1):
+            for way in list(ways)[:: -1 if round_ % 2 else 1]:
+                seconds = ways[way]()
+                if round_:
+                    rounds[way].append(seconds)
+    return {
+        way: {
+            **percentiles(sum(of_way, [])),
+            "median_milliseconds": [
+                1000 * statistics.median(seconds) for seconds in of_way
+            ],
+        }
+        for way, of_way in rounds.items()
+    }
+
+
+def _turn(process) -> list:
+    turn = process.turn(COMPARED_CALLS, COMPARED_SECONDS)
+    if "embed" not in turn:
+        raise RuntimeError(process.found["embed"]["error"])
+    return turn["embed"]
 
 
 def main() -> None:
@@ -231,9 +274,9 @@ def main() -> None:
 
     from trainers.terminal.quiet import import_tensorflow
     from trainers.workdirs.json_files import write_json
-    from trainers.workdirs.provenance import provenance
 
     import_tensorflow()
+    load_before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         folder = arguments.models or pathlib.Path(folder)
         exported = served_models.export(folder)
@@ -241,6 +284,7 @@ def main() -> None:
         print(f"{len(requests)} different requests", flush=True)
         measured = load(folder, requests, arguments.requests, arguments.minutes)
         print(json.dumps({**measured, "memory": measured["memory"][-1]}))
+        runs = short_runs(folder, requests, arguments.requests // SHARE)
         first = first_requests(folder, requests)
         print("first requests measured", flush=True)
         compared = beside(folder, exported, requests, arguments.engines_python)
@@ -249,9 +293,11 @@ def main() -> None:
     result = {
         "command": "python -m benchmarks.serving_load",
         "models": len(exported),
+        "load_average_before": load_before,
         # While requests were sent, not at the end.
         "load_average": measured.pop("load_average"),
         "load": measured,
+        "short_runs": runs,
         "first_requests": first,
         "beside": compared,
         **found,
