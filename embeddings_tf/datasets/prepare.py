@@ -20,7 +20,8 @@ def prepare(tfds, builder, manual_dir):
     """Downloads and prepares a data set; TFDS writes all of it or nothing.
 
     The global states of random numbers stay, so a seeded program does the same
-    whether its data was prepared before or not.
+    whether its data was prepared before or not. Two processes with the same
+    seed may prepare the same data at the same time.
     """
     from requests import exceptions
 
@@ -29,7 +30,7 @@ def prepare(tfds, builder, manual_dir):
     )
     try:
         with (
-            _random_states_kept(),
+            _own_random_states(),
             contextlib.nullcontext()
             if hosts_answer(builder, manual_dir)
             else no_download_retries(),
@@ -74,9 +75,14 @@ def prepare(tfds, builder, manual_dir):
 
 
 @contextlib.contextmanager
-def _random_states_kept() -> Iterator[None]:
-    """TFDS draws names of files from the numbers that seed Keras's layers."""
+def _own_random_states() -> Iterator[None]:
+    """TFDS draws names of folders from the numbers that seed Keras's layers.
+
+    With the same seed, two processes would write into the same folder.
+    """
     of_python, of_numpy = random.getstate(), np.random.get_state()
+    random.seed()
+    np.random.seed()
     try:
         yield
     finally:

@@ -1,3 +1,4 @@
+import contextlib
 import pathlib
 import random
 import sys
@@ -6,6 +7,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import requests
+from tensorflow_datasets.core import utils
 from tensorflow_datasets.core.download import checksums
 from tensorflow_datasets.core.download import downloader
 
@@ -99,6 +101,24 @@ def test_reads_the_real_format(files, tmp_path, gap):
         expected_x, expected_labels = expected_images(mnist, index, gap, part)
         np.testing.assert_array_equal(x, expected_x.reshape(x.shape))
         np.testing.assert_array_equal(labels, expected_labels.ravel())
+
+
+def test_two_seeded_processes_prepare_in_folders_of_their_own(files, tmp_path):
+    """TFDS draws the name of the folder that it writes into."""
+    names, original = [], utils.incomplete_dir
+
+    @contextlib.contextmanager
+    def incomplete_dir(*args, **kwargs):
+        with original(*args, **kwargs) as folder:
+            names.append(pathlib.Path(folder).name)
+            yield folder
+
+    for number in range(2):
+        random.seed(0)
+        np.random.seed(0)
+        with mock.patch.object(utils, "incomplete_dir", incomplete_dir):
+            _load(files, "n_digit/2_number", "train", tmp_path / f"{number}")
+    assert len(names) == len({*names}) == 2
 
 
 def test_reads_prepared_data_without_the_files(files, tmp_path):
