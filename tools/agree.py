@@ -1,6 +1,7 @@
 """Compares a rerun with the committed result of the same run.
 
     python -m tools.agree WORKDIR [--tolerance 0.005] [--record]
+    python -m tools.agree CHECKOUT/benchmarks/results/trust/NAME.json
 
 Finds the committed run with the same recipe, fields and seed, and compares
 every number of the evaluation, except durations, settings and extremes. An
@@ -9,6 +10,9 @@ single pair or angle, so rounding can change it much.
 Runs on the same kind of machine agree to about 1e-6. Other processors round
 differently, and training amplifies the rounding: expect differences of about
 0.001 in rates.
+
+A file is the rerun of a study (`tools/study_files.py`) in another checkout. It
+is compared with the committed file of the same name.
 
 `--record` notes the rerun in `benchmarks/results/sentinels.json`, whether it
 agrees or not; `python -m tools.sentinels` makes a table of it.
@@ -55,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "workdir",
         type=pathlib.Path,
-        help="folder of an evaluated run, or of a cross-validation",
+        help="folder of an evaluated run, or of a cross-validation; or the "
+        "result file of a study",
     )
     result.add_argument(
         "--tolerance",
@@ -75,6 +80,8 @@ def agree(workdir: pathlib.Path, tolerance: float, record: bool = False) -> int:
     """Compares all runs of a workdir; prints, and returns the exit code."""
     from tools import sentinels
 
+    if workdir.is_file():
+        return agree_study(workdir, tolerance, record)
     committed = dict(committed_runs())
     compared, worst, found = 0, [], []
     for name, key, new in runs_of(workdir):
@@ -84,24 +91,15 @@ def agree(workdir: pathlib.Path, tolerance: float, record: bool = False) -> int:
         kept, path = committed[key]
         rows = differences(kept["evaluation"], new)
         far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
-        largest = max((row[2] for row in rows.values()), default=0.0)
         if record:
             found.append(
                 sentinels.sentinel(
                     pathlib.Path(name), path, kept["training"], rows, tolerance
                 )
             )
-        print(
-            f"{name} and {path.relative_to(RESULTS)}: {len(rows) - len(far)} "
-            f"of {len(rows)} numbers agree within {tolerance:g}; the largest "
-            f"difference is {largest:.2g}"
-        )
+        _say(name, path, rows, far, tolerance)
         worst += [(name, number, *row) for number, row in far.items()]
-    for name, number, kept, new, difference in worst:
-        print(
-            f"  {name}: {number} was {kept:.6g}, is {new:.6g} "
-            f"(difference {difference:.2g})"
-        )
+    _say_worst(worst)
     if not compared:
         print(
             f"error: no committed result has the recipe, fields and seed of "
@@ -112,6 +110,52 @@ def agree(workdir: pathlib.Path, tolerance: float, record: bool = False) -> int:
     if found:
         sentinels.record(found)
     return 1 if worst else 0
+
+
+def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
+    """Compares a study with the committed one; prints, returns the code."""
+    from tools import sentinels
+    from tools import study_files
+
+    path = RESULTS / file.parent.name / file.name
+    if not study_files.is_study(file) or not path.is_file():
+        print(
+            f"error: no committed study is {file.parent.name}/{file.name}; "
+            f"expected a file in a folder {', '.join(study_files.FOLDERS)}",
+            file=sys.stderr,
+        )
+        return 2
+    if file.resolve() == path.resolve():
+        raise ValueError(
+            f"{file} is the committed file itself; expected the file of a "
+            "rerun in another checkout"
+        )
+    kept, new = (json.loads(p.read_text("utf-8")) for p in (path, file))
+    rows = apart(*map(study_files.numbers, (kept, new)))
+    far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
+    name = f"{file.parent.name}/{file.stem}"
+    _say(name, path, rows, far, tolerance)
+    _say_worst([(name, number, *row) for number, row in far.items()])
+    if record:
+        sentinels.record([sentinels.of_study(path, kept, new, rows, tolerance)])
+    return 1 if far else 0
+
+
+def _say(name, path, rows, far, tolerance) -> None:
+    largest = max((row[2] for row in rows.values()), default=0.0)
+    print(
+        f"{name} and {path.relative_to(RESULTS)}: {len(rows) - len(far)} "
+        f"of {len(rows)} numbers agree within {tolerance:g}; the largest "
+        f"difference is {largest:.2g}"
+    )
+
+
+def _say_worst(worst: list[tuple]) -> None:
+    for name, number, kept, new, difference in worst:
+        print(
+            f"  {name}: {number} was {kept:.6g}, is {new:.6g} "
+            f"(difference {difference:.2g})"
+        )
 
 
 def runs_of(workdir: pathlib.Path) -> Iterator[tuple[str, str, dict]]:
@@ -171,7 +215,13 @@ def differences(kept: dict, new: dict) -> dict[str, tuple[float, float, float]]:
     A number that the rerun lacks differs by NaN, which exceeds any
     tolerance. A measure that only the rerun has is left out.
     """
-    kept, new = map(_compared, (kept, new))
+    return apart(*map(_compared, (kept, new)))
+
+
+def apart(
+    kept: dict[str, float], new: dict[str, float]
+) -> dict[str, tuple[float, float, float]]:
+    """Returns both values of each number of `kept`, and their difference."""
     return {
         name: (
             value,
@@ -195,8 +245,8 @@ def _compared(evaluation: dict) -> dict[str, float]:
 
 def main(words=None) -> int:
     arguments = parser().parse_args(words)
-    if not arguments.workdir.is_dir():
-        parser().error(f"there is no folder {arguments.workdir}")
+    if not arguments.workdir.exists():
+        parser().error(f"there is no folder or file {arguments.workdir}")
     try:
         return agree(arguments.workdir, arguments.tolerance, arguments.record)
     except ValueError as error:

@@ -8,6 +8,7 @@ alone need none.
 """
 
 import csv
+import json
 from collections.abc import Callable
 
 from benchmarks import scale
@@ -16,6 +17,7 @@ from tools import cross_validation_results as folds
 from tools import distance_depth_table
 from tools import reproduced_verdicts
 from tools import sentinels
+from tools import study_files
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
 from trainers.recipes import omniglot_verification
@@ -84,14 +86,22 @@ def four_folds() -> Count:
 
 
 def fingerprints() -> Count:
-    """Result files whose runs all name the fingerprint of their data."""
+    """Result files whose runs all name the fingerprint of their data.
+
+    Comparisons of methods are of the user's own files, and out of distribution
+    is another evaluation of a run that the files of evaluations have.
+    """
     by_file: dict = {}
     for path, _, _, run in agree.committed():
         by_file.setdefault(path, []).append("data_fingerprint" in run)
+    for folder in (*study_files.OF_TRAINED, *study_files.OF_EVALUATED):
+        for path in (agree.RESULTS / folder).glob("*.json"):
+            content = json.loads(path.read_text())
+            by_file[path] = ["data_fingerprint" in content]
     return (
         sum(map(all, by_file.values())),
         len(by_file),
-        "files of evaluations have one",
+        "files of evaluations and studies have one",
     )
 
 
@@ -120,9 +130,9 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
         "Hyper-parameters were tried by hand, unrecorded, for some methods",
         "one random search for every method in the tables of equal budgets, "
         "whose trials, winners and commands are kept, for disentangling on "
-        "Sprites, retrieval on Sprites and Omniglot, and AN4: "
-        "[equal budgets](equal_budgets.md); "
-        "verification on other data was not searched",
+        "all frames of Sprites, retrieval on Sprites and Omniglot, and AN4: "
+        "[equal budgets](equal_budgets.md); disentangling on frames that show "
+        "the weapon and verification on other data were not searched",
         (
             *(
                 f"equal_budgets/sprites_{method}-*.json"
@@ -207,7 +217,8 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     ),
     (
         "The learned distance was judged on sets with few classes",
-        "verification of held-out characters of Omniglot, and of Tiny ImageNet",
+        "verification of held-out characters of Omniglot, and of Tiny ImageNet "
+        "(one division and one seed, so without tests)",
         (
             *(
                 f"verification/{name}-seed_*.json"
@@ -232,26 +243,28 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     ),
     (
         "Some rows had two folds",
-        "more folds were run; a difference of fewer says so",
+        "more folds were run in the tables of cross-validation and of the "
+        "distance's layers; elsewhere, a difference of fewer says so",
         four_folds,
     ),
     (
         "Fingerprints of the data were dropped, or not recorded",
-        "result files of evaluations keep them; files without some wait to be "
-        "run again. Older studies of a finished run have none",
+        "result files of evaluations and of studies keep them; files without "
+        "some wait to be run again",
         fingerprints,
     ),
     (
         "No printed command had been run again",
-        "each group of tables, that is one evaluation on one data set, says "
-        "which of its commands was run again, "
-        "and how many numbers agree: [reruns](reruns.md), which names the "
-        "results that are not",
+        "each group of tables, that is one evaluation on one data set or one "
+        "study, says which of its commands was run again, and how many numbers "
+        "agree: [reruns](reruns.md), which names the printed tables without "
+        "a rerun",
         reruns,
     ),
     (
         "Speed tables hid their spread and the load",
-        "they print quartiles, where results have them, and the load",
+        "they print quartiles, where results have them, and the load; [the "
+        "pages without a spread](speed.md)",
         quartiles,
     ),
 )

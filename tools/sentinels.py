@@ -3,8 +3,8 @@
     python -m tools.agree WORKDIR --record   # notes a rerun
     python -m tools.sentinels                # writes docs/results/reruns.md
 
-A table of runs is an experiment, an evaluation and a data set. Result files
-that are not evaluations of single runs are listed below it.
+A table of runs is an experiment, an evaluation and a data set. The result files
+of a study are one table, too. Files of neither are listed below it.
 """
 
 import collections
@@ -13,6 +13,7 @@ import math
 import pathlib
 
 from tools import agree
+from tools import study_files
 from tools.complete_config import complete_config
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
@@ -50,12 +51,7 @@ def sentinel(
     found = run_recipe_and_config(folder)
     config = complete_config(found["config"])
     training = run_results(folder)["training"]
-    commit = training["commit"]
-    if not _is_hash(commit):
-        raise ValueError(
-            f"{folder} was trained at the commit {commit!r}; expected a clean "
-            "checkout. Commit the changes and train again"
-        )
+    _require_clean(folder, training["commit"])
     num_folds = config.get("folds", {}).get("num_folds")
     in_folds = num_folds and folder.name[:5] == "fold_"
     folds = [folder.name.removeprefix("fold_")] if in_folds else []
@@ -65,6 +61,45 @@ def sentinel(
         "command": rerun_command(
             found["recipe"], config, f"runs/{path.stem}", folds=folds
         ),
+        **_compared(rows, tolerance),
+        **_machine(training),
+        "cores_of_result": committed["cores"],
+    }
+
+
+def of_study(
+    path: pathlib.Path,
+    committed: dict,
+    new: dict,
+    rows: dict[str, tuple[float, float, float]],
+    tolerance: float,
+) -> dict:
+    """Returns what is noted of the rerun of a study.
+
+    Args:
+        path: The committed result file.
+        committed: Its content.
+        new: The content of the file of the rerun.
+        rows: As for `sentinel`.
+        tolerance: The largest difference that agrees.
+
+    Raises:
+        ValueError: If the code of the rerun had changes, or was not a checkout.
+    """
+    of_rerun = study_files.measured(new)
+    _require_clean(path.stem, of_rerun["commit"])
+    return {
+        "table": path.parent.name,
+        "file": str(path.relative_to(agree.RESULTS)),
+        "command": study_files.command(path, committed),
+        **_compared(rows, tolerance),
+        **_machine(of_rerun),
+        "cores_of_result": study_files.measured(committed)["cores"],
+    }
+
+
+def _compared(rows, tolerance) -> dict:
+    return {
         "numbers": len(rows),
         "agree": sum(row[2] <= tolerance for row in rows.values()),
         "largest_difference": max(
@@ -72,11 +107,19 @@ def sentinel(
             default=0.0,
         ),
         "tolerance": tolerance,
-        "commit": commit,
-        "processor": training["processor"],
-        "cores": training["cores"],
-        "cores_of_result": committed["cores"],
     }
+
+
+def _machine(made: dict) -> dict:
+    return {name: made[name] for name in ("commit", "processor", "cores")}
+
+
+def _require_clean(what, commit: str) -> None:
+    if not _is_hash(commit):
+        raise ValueError(
+            f"{what} was trained or measured at the commit {commit!r}; "
+            "expected a clean checkout. Commit the changes and run it again"
+        )
 
 
 def _is_hash(commit: str) -> bool:
@@ -120,9 +163,16 @@ def equal_tables(found: list[dict]) -> set[str]:
 def every_table() -> list[str]:
     """Returns the names of all tables with committed runs."""
     found = {
-        table_of(path, config) for path, config in agree.committed_configs()
+        table_of(path, config)
+        for path, config in agree.committed_configs()
+        if not study_files.is_study(path)
     }
-    return sorted(found)
+    studies = {
+        path.parent.name
+        for path in agree.RESULTS.glob("*/*.json")
+        if study_files.is_study(path)
+    }
+    return sorted(found | studies)
 
 
 def table(found: list[dict]) -> str:
@@ -173,8 +223,9 @@ def _summary(found: list[dict], tables: list[str]) -> list[str]:
     return [
         *lines,
         "",
-        "The table leaves out result files that are not the evaluation of a "
-        f"single run, by folder: {counts}; and the files of measurements.",
+        "The table leaves out result files that are neither the evaluation of "
+        f"a single run nor a study, by folder: {counts}; and the files of "
+        "measurements.",
     ]
 
 
@@ -184,7 +235,7 @@ def not_covered() -> dict[str, int]:
     others = collections.Counter(
         path.parent.name
         for path in sorted(agree.RESULTS.glob("*/*.json"))
-        if path not in covered
+        if path not in covered and not study_files.is_study(path)
     )
     return dict(others)
 

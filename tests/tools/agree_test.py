@@ -9,6 +9,8 @@ from tests.read_between import read_between
 from tools import agree
 from tools import n_digit_table
 from tools import sentinels
+from tools import study_files
+from tools import trust_table
 
 RECIPE = "sprites_triplet"
 PATH = (
@@ -151,6 +153,68 @@ def test_a_rerun_of_a_recipe_without_folds_is_recorded(tmp_path, monkeypatch):
     (found,) = sentinels.load()
     assert found["table"].startswith("n_digit, n_digit_few_shot, n_digit/")
     assert found["agree"] == found["numbers"]
+
+
+STUDY = agree.RESULTS / "trust" / "omniglot_triplet.json"
+
+
+def study_again(folder, change):
+    """The file of a study in another checkout, with one number changed."""
+    content = json.loads(STUDY.read_text())
+    promise = content["promises"]["nearest_distance"][0]
+    promise["reached"] += change
+    content |= {"commit": "0" * 40, "cores": 7, "load": 1e6, "seconds": 1e6}
+    file = folder / "trust" / STUDY.name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content))
+    return file
+
+
+def test_a_study_is_compared_with_the_committed_file(tmp_path, capsys):
+    assert agree.main([str(study_again(tmp_path, 0.0))]) == 0
+    assert agree.main([str(study_again(tmp_path, 0.01))]) == 1
+    out = capsys.readouterr().out
+    assert "promises.nearest_distance.0.reached was" in out
+    assert "largest difference is 0.01" in out
+    unknown = tmp_path / "trust" / "unknown.json"
+    unknown.write_text("{}")
+    assert agree.main([str(unknown)]) == 2
+    assert "no committed study" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="is the committed file itself"):
+        agree.main([str(STUDY)])
+
+
+def test_a_rerun_of_a_study_is_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(sentinels, "FILE", tmp_path / "sentinels.json")
+    file = study_again(tmp_path, 0.01)
+    assert agree.main([str(file), "--record"]) == 1
+    (found,) = sentinels.load()
+    assert found["table"] == "trust" and found["cores"] == 7
+    assert found["agree"] == found["numbers"] - 1
+    assert found["largest_difference"] == pytest.approx(0.01)
+    command = found["command"]
+    assert command in read_between(trust_table.PAGE, *trust_table.MARKS)
+    assert f"| trust | `{command}` | " in sentinels.table([found])
+    file.write_text(
+        json.dumps(json.loads(file.read_text()) | {"commit": "dirty"})
+    )
+    with pytest.raises(SystemExit, match="expected a clean checkout"):
+        agree.main([str(file), "--record"])
+
+
+@pytest.mark.parametrize("folder", study_files.FOLDERS)
+def test_every_study_has_numbers_and_a_command(folder):
+    for path in sorted((agree.RESULTS / folder).glob("*.json")):
+        content = json.loads(path.read_text())
+        found = study_files.numbers(content)
+        assert len(found) > 5
+        # What depends on the machine and the moment is not compared.
+        assert not {"seconds", "load", "cores"} & {
+            part for name in found for part in name.split(".")
+        }
+        assert study_files.command(path, content).startswith(
+            ("python -m trainers.train --config ", "embeddings-tf compare ")
+        )
 
 
 def test_every_table_says_whether_it_was_rerun():

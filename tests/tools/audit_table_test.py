@@ -1,5 +1,6 @@
 """What became of the audit is read from the result files."""
 
+import json
 import re
 
 from tests.read_between import read_between
@@ -27,7 +28,15 @@ def test_a_line_is_done_when_all_its_results_are_there(tmp_path, monkeypatch):
     assert audit_table.state(patterns) == "done, 2 of 2 run"
 
 
-def test_fingerprints_are_counted_by_file(monkeypatch):
+def test_fingerprints_are_counted_by_file(monkeypatch, tmp_path):
+    monkeypatch.setattr(audit_table.agree, "RESULTS", tmp_path)
+    for folder, names in {
+        "trust": ["data_fingerprint"],
+        "accepted": [],
+    }.items():
+        (tmp_path / folder).mkdir()
+        content = json.dumps(dict.fromkeys(names, "01"))
+        (tmp_path / folder / "study.json").write_text(content)
     runs = [
         ("a", {"data_fingerprint": "01"}),
         ("a", {}),
@@ -41,7 +50,7 @@ def test_fingerprints_are_counted_by_file(monkeypatch):
     )
     assert (
         audit_table.state(audit_table.fingerprints)
-        == "1 of 3 files of evaluations have one"
+        == "2 of 5 files of evaluations and studies have one"
     )
 
 
