@@ -70,8 +70,8 @@ def text(result) -> str:
         "largest difference between two answers to one request is "
         f"{measured['largest_deviation']:.1g}. "
         f"{measured['share_unknown']:.0%} of the identified rows get the "
-        "answer for unknown inputs. Memory grows by "
-        f"{growth(measured['memory']):.2f} MiB per 10,000 requests in the "
+        "answer for unknown inputs. Memory changes by "
+        f"{growth(measured['memory']):+.2f} MiB per 10,000 requests in the "
         "second half.",
         "",
         f"{len(per_second)} more runs of {runs['requests']:,} requests, each "
