@@ -31,6 +31,7 @@ from tools.keep_result import keep_result
 from tools.keep_result import results_by_name
 from tools.open_set_tables import tables
 from tools.run_files import run_config
+from tools.run_files import run_results
 from trainers.workdirs import layout
 
 RESULTS = ROOT / "benchmarks" / "results" / "open_set"
@@ -175,6 +176,7 @@ def study(folder: pathlib.Path) -> dict:
     return {
         "recipe": recipe,
         "config": run_config(folder),
+        "data_fingerprint": run_results(folder)["data_fingerprint"],
         "method": run.method.name,
         "score": score,
         "trained_steps": trained_steps(folder),
