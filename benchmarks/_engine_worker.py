@@ -207,7 +207,7 @@ def main() -> None:
 
 
 def _write(path, content) -> None:
-    """Whoever waits for the file sees all of it."""
+    """Writes a file that a waiting process never sees in part."""
     part = path.with_suffix(".part")
     part.write_text(json.dumps(content))
     part.replace(path)

@@ -58,15 +58,15 @@ class InEngine(contextlib.AbstractContextManager):
     def _start(self, calls):
         process = _Process(self._words, calls, self._calibration)
         if process.found is None:
-            process.close()
+            error = process.close()
             if len(calls) > 1:
                 # A crash of the process must not hide other signatures.
                 for signature, inputs in calls.items():
                     self._start({signature: inputs})
                 return
-            process.found = dict.fromkeys(calls, process.error())
-        else:
-            self._processes.append(process)
+            self.found |= dict.fromkeys(calls, {"error": error})
+            return
+        self._processes.append(process)
         self.found |= process.found
 
     def turn(self, calls: int, seconds: float) -> dict[str, list[float]]:
@@ -79,9 +79,8 @@ class InEngine(contextlib.AbstractContextManager):
             turn = process.turn(calls, seconds)
             if turn is None:
                 self._processes.remove(process)
-                process.close()
-                names = dict.fromkeys(process.found, process.error())
-                self.found |= names
+                error = {"error": process.close()}
+                self.found |= dict.fromkeys(process.found, error)
                 continue
             measured |= turn
         return measured
@@ -137,16 +136,13 @@ class _Process:
             time.sleep(0.02)
         return json.loads(path.read_text()) if path.exists() else None
 
-    def error(self) -> dict:
-        """The row of a signature whose process has ended."""
-        return {"error": self._error}
-
-    def close(self):
+    def close(self) -> str:
+        """Ends the process; returns its exit code and its last words."""
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         code = self._process.wait()
         self._errors.seek(0)
         last = (self._errors.read().strip() or "no message").splitlines()[-1]
-        self._error = f"the process ended with {code}: {last}"
         self._errors.close()
         self._place.cleanup()
+        return f"the process ended with {code}: {last}"

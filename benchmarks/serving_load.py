@@ -177,8 +177,11 @@ def short_runs(folder, requests, num_requests) -> dict:
     per_second, medians = [], collections.defaultdict(list)
     for _ in range(RUNS):
         measured = load(folder, requests, num_requests, float("inf"))
-        if measured["errors"]:
-            raise RuntimeError(f"requests failed: {measured['first_errors']}")
+        if measured["errors"] or measured["largest_deviation"] > TOLERANCE:
+            raise RuntimeError(
+                f"requests failed: {measured['first_errors']}, or answers "
+                f"differ by {measured['largest_deviation']:.1g}"
+            )
         per_second.append(measured["requests_per_second"])
         for name, row in measured["by_signature"].items():
             medians[name].append(row["p50_milliseconds"])
@@ -191,7 +194,7 @@ def short_runs(folder, requests, num_requests) -> dict:
 
 
 def timed(function) -> list:
-    """Seconds of calls one after the other, of a turn."""
+    """Seconds of each call of a turn; one call at a time."""
     found = []
     for _ in range(COMPARED_CALLS):
         started = time.perf_counter()

@@ -131,6 +131,13 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
             "rerun in another checkout"
         )
     kept, new = (json.loads(p.read_text("utf-8")) for p in (path, file))
+    if "config" in kept and len({_key(kept), _key(new)}) > 1:
+        print(
+            f"error: {file} has another recipe or other fields than "
+            f"{path.relative_to(RESULTS)}; expected a run of its command",
+            file=sys.stderr,
+        )
+        return 2
     rows = apart(*map(study_files.numbers, (kept, new)))
     far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
     name = f"{file.parent.name}/{file.stem}"
@@ -139,6 +146,10 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
     if record:
         sentinels.record([sentinels.of_study(path, kept, new, rows, tolerance)])
     return 1 if far else 0
+
+
+def _key(study: dict) -> str:
+    return key(study["recipe"], study["config"])
 
 
 def _say(name, path, rows, far, tolerance) -> None:

@@ -87,7 +87,8 @@ def of_study(
         ValueError: If the code of the rerun had changes, or was not a checkout.
     """
     of_rerun = study_files.measured(new)
-    _require_clean(path.stem, of_rerun["commit"])
+    for made in (of_rerun, new.get("training", of_rerun)):
+        _require_clean(path.stem, made["commit"])
     return {
         "table": path.parent.name,
         "file": str(path.relative_to(agree.RESULTS)),

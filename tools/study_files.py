@@ -1,7 +1,7 @@
 """Result files of studies, which measure a trained run in another way.
 
-A study's file is no evaluation of a run by its recipe: it has the promises of
-thresholds, for example, or the ranks of losses. A rerun of a study is a file
+The evaluation of a recipe does not measure these numbers: for example the
+promises of thresholds, or the ranks of losses. A rerun of a study is a file
 with the same name in another folder, such as another checkout.
 """
 
@@ -34,7 +34,7 @@ OTHERS = {
 FOLDERS = sorted([*OF_TRAINED, *OF_EVALUATED, *OTHERS])
 # The section with what was measured; without it, the whole file.
 SECTIONS = ("study", out_of_distribution_table.SECTION)
-# What a file says about how it was made.
+# Sections about the making of a file; their numbers are not compared.
 ABOUT = (
     "budgets",
     "config",
@@ -61,7 +61,7 @@ def measured(content: dict) -> dict:
 
 
 def numbers(content: dict) -> dict[str, float]:
-    """Returns the measured numbers by dotted name, those of lists too."""
+    """Returns the measured numbers by dotted name, also numbers in lists."""
     found = {n: v for n, v in measured(content).items() if n not in ABOUT}
     return numbers_by_name(_without_lists(found))
 

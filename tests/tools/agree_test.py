@@ -176,6 +176,12 @@ def test_a_study_is_compared_with_the_committed_file(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "promises.nearest_distance.0.reached was" in out
     assert "largest difference is 0.01" in out
+    other = json.loads(STUDY.read_text())
+    other["config"]["folds"] = {"num_folds": 5, "split": "train+test"}
+    file = study_again(tmp_path, 0.0)
+    file.write_text(json.dumps(other))
+    assert agree.main([str(file)]) == 2
+    assert "another recipe or other fields" in capsys.readouterr().err
     unknown = tmp_path / "trust" / "unknown.json"
     unknown.write_text("{}")
     assert agree.main([str(unknown)]) == 2
@@ -195,11 +201,12 @@ def test_a_rerun_of_a_study_is_recorded(tmp_path, monkeypatch):
     command = found["command"]
     assert command in read_between(trust_table.PAGE, *trust_table.MARKS)
     assert f"| trust | `{command}` | " in sentinels.table([found])
-    file.write_text(
-        json.dumps(json.loads(file.read_text()) | {"commit": "dirty"})
-    )
-    with pytest.raises(SystemExit, match="expected a clean checkout"):
-        agree.main([str(file), "--record"])
+    content = json.loads(file.read_text())
+    changed = {"commit": "0" * 40 + "-dirty"}
+    for part in (changed, {"training": content["training"] | changed}):
+        file.write_text(json.dumps(content | part))
+        with pytest.raises(SystemExit, match="expected a clean checkout"):
+            agree.main([str(file), "--record"])
 
 
 @pytest.mark.parametrize("folder", study_files.FOLDERS)
@@ -208,7 +215,7 @@ def test_every_study_has_numbers_and_a_command(folder):
         content = json.loads(path.read_text())
         found = study_files.numbers(content)
         assert len(found) > 5
-        # What depends on the machine and the moment is not compared.
+        # Times and loads of a machine are not compared.
         assert not {"seconds", "load", "cores"} & {
             part for name in found for part in name.split(".")
         }
