@@ -3,35 +3,11 @@
 import contextlib
 import json
 import pathlib
-import statistics
 import subprocess
 import tempfile
 import time
 
 WORKER = pathlib.Path(__file__).with_name("_engine_worker.py")
-CALLS, SECONDS = 200, 2.0
-
-
-def in_engine(python, engine, version, calls, calibration=None) -> dict:
-    """Runs signatures in another engine, and times 200 calls of each.
-
-    Args:
-        python: As for `InEngine`, like the other arguments.
-
-    Returns:
-        By signature `error`, or `difference`, `outputs`, `median_seconds`,
-        `p99_seconds` and the number of `calls`.
-    """
-    import numpy as np
-
-    with InEngine(python, engine, version, calls, calibration) as process:
-        for signature, seconds in process.turn(CALLS, SECONDS).items():
-            process.found[signature] |= {
-                "median_seconds": statistics.median(seconds),
-                "p99_seconds": float(np.quantile(seconds, 0.99)),
-                "calls": len(seconds),
-            }
-        return process.found
 
 
 class InEngine(contextlib.AbstractContextManager):

@@ -4,10 +4,12 @@
 
 A step is the value and its gradient in the embeddings and in the weights of
 the objective, compiled, on all cores. Every replica computes this step for the
-global batch. Batches double until a step would exceed `LARGEST_SECONDS` or
-`LARGEST_BYTES`, extrapolated from the growth so far. Writes
-`benchmarks/results/batch_size.json` and the tables of `docs/distributed.md`,
-which contain measured sizes and larger sizes by the model.
+global batch. Every size has a process, and five rounds, whose time is the
+median of up to five steps. Batches double until a step would exceed
+`LARGEST_SECONDS` or `LARGEST_BYTES`, extrapolated from the growth so far.
+Writes `benchmarks/results/batch_size.json` and the tables of
+`docs/distributed.md`, which contain measured sizes and larger sizes by the
+model.
 """
 
 import argparse
@@ -18,8 +20,10 @@ import statistics
 import time
 
 from benchmarks._provenance import provenance
+from benchmarks._side_by_side import LEAST_ROUNDS
 from benchmarks._side_by_side import high_water_mark
 from benchmarks._side_by_side import process
+from benchmarks._side_by_side import spread
 from tools.generated_text import write_between
 from trainers.terminal.quiet import import_tensorflow
 from trainers.workdirs.json_files import write_json
@@ -49,7 +53,9 @@ SHARES = [
     (0, 0.1),
 ]
 LARGE_SIZES = [512, 4096, 16384, 65536]
-LARGEST_SECONDS, LARGEST_BYTES, STEPS = 40.0, 3 * 2**30, 5
+LARGEST_SECONDS, LARGEST_BYTES = 40.0, 3 * 2**30
+# Steps of a round, at most; a round ends with a step after so many seconds.
+STEPS, ROUND_SECONDS = 5, 0.5
 NAMES = [
     "FStatisticLoss",
     "TripletLoss",
@@ -132,11 +138,15 @@ def step_of(name: str, num_rows: int) -> dict:
     # Resets the high-water mark to the current resident set.
     pathlib.Path("/proc/self/clear_refs").write_text("5")
     before = high_water_mark()
-    times = [seconds(num_rows)]
+    seconds(num_rows)
     peak = high_water_mark() - before
-    while len(times) < STEPS and sum(times) < LARGEST_SECONDS:
-        times.append(seconds(num_rows))
-    return {"seconds": statistics.median(times), "peak_bytes": peak}
+    rounds = []
+    while len(rounds) < LEAST_ROUNDS:
+        times = [seconds(num_rows)]
+        while len(times) < STEPS and sum(times) < ROUND_SECONDS:
+            times.append(seconds(num_rows))
+        rounds.append(statistics.median(times))
+    return {"seconds": rounds, "peak_bytes": peak}
 
 
 def measure(name: str) -> dict:
@@ -145,7 +155,7 @@ def measure(name: str) -> dict:
     for num_rows in SIZES:
         if found:
             last = found[str(num_rows // 2)]
-            if 4 * last["seconds"] > LARGEST_SECONDS:
+            if 4 * _middle(last) > LARGEST_SECONDS:
                 break
             if 4 * last["peak_bytes"] > LARGEST_BYTES:
                 break
@@ -170,20 +180,18 @@ def table(result: dict) -> str:
         cells = []
         for size in LARGE_SIZES:
             if str(size) in found:
-                seconds = found[str(size)]["seconds"]
+                text = _with_quartiles(found[str(size)]["seconds"])
                 peak = found[str(size)]["peak_bytes"]
-                mark = ""
             else:
                 factor = (size / sizes[-1]) ** 2
-                seconds = factor * last["seconds"]
+                text = f"~{_time(factor * _middle(last))}"
                 peak = factor * last["peak_bytes"]
-                mark = "~"
-            cells.append(f"{mark}{_time(seconds)}, {_memory(peak)}")
+            cells.append(f"{text}, {_memory(peak)}")
         growth = ""  # only one size was measured
         if len(sizes) > 1:
             before = found[str(sizes[-2])]
             growth = (
-                f"x{last['seconds'] / before['seconds']:.1f}, "
+                f"x{_middle(last) / _middle(before):.1f}, "
                 f"x{last['peak_bytes'] / max(1, before['peak_bytes']):.1f}"
             )
         lines.append(f"| `{name}` | {' | '.join(cells)} | {growth} |")
@@ -237,10 +245,30 @@ def efficiency(loss: float, traffic: float, num_replicas: int) -> float:
     return (1 + loss) / (num_replicas * time_of_all)
 
 
+def _middle(found: dict) -> float:
+    return statistics.median(found["seconds"])
+
+
+def _with_quartiles(seconds: list[float]) -> str:
+    """`median (quartile to quartile)` in the unit of the median."""
+    rounds = spread(seconds)
+    size, unit = _unit(rounds["median"])
+    middle, low, high = (
+        f"{rounds[name] / size:.2g}" for name in ("median", "low", "high")
+    )
+    return f"{middle} ({low} to {high}) {unit}"
+
+
 def _time(seconds: float) -> str:
-    for size, unit in ((1e-3, "ms"), (1, "s"), (60, "min"), (3600, "h")):
-        if seconds < 100 * size or unit == "h":
-            return f"{seconds / size:.2g} {unit}"
+    size, unit = _unit(seconds)
+    return f"{seconds / size:.2g} {unit}"
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    for size, unit in ((1e-3, "ms"), (1, "s"), (60, "min")):
+        if seconds < 100 * size:
+            return size, unit
+    return 3600, "h"
 
 
 def _memory(peak: float) -> str:

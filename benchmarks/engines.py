@@ -3,22 +3,28 @@
     python -m benchmarks.engines --engines-python PYTHON
 
 Every signature without strings of all models is converted to each engine
-and compared with TensorFlow. The trained demo is also converted to int8, and
-its recall is measured. With `--names`, these models are measured again, and the
-rest of the result file is kept. PYTHON is an interpreter with TensorFlow and
-the engines (`pip install embeddings_tf[engines]`; default: this one). Writes
+and compared with TensorFlow. The engines of a model take turns, in five rounds.
+The trained demo is also converted to int8, and its recall is measured. With
+`--names`, these models are measured again, and the rest of the result file is
+kept. PYTHON is an interpreter with TensorFlow and the engines (`pip install
+embeddings_tf[engines]`; default: this one). Writes
 benchmarks/results/engines.json and the tables of docs/deploying.md.
 """
 
 import argparse
+import concurrent.futures
+import contextlib
 import json
+import os
 import pathlib
 import re
+import statistics
 import sys
 import tempfile
 
 from benchmarks import _served_models as served_models
-from benchmarks._in_engine import in_engine
+from benchmarks import _side_by_side as side_by_side
+from benchmarks._in_engine import InEngine
 from benchmarks._provenance import provenance
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
@@ -37,6 +43,8 @@ ENGINES = (
 )
 INT8 = "LiteRT, int8"
 ROWS, NUM_CALIBRATION, NUM_QUERIES = 32, 200, 1000
+# Calls of a signature in a turn, at most, and their seconds, at most.
+CALLS, SECONDS = 40, 0.4
 # Where the errors of converters name the operations that they do not know.
 UNKNOWN = (
     r"No conversion rule found for operations: ([\w, ]+?)(?: To facilitate|$)",
@@ -71,15 +79,45 @@ def methods(python, models, names) -> tuple[dict, dict]:
                 continue
             calls = without_strings(served_models.calls(path))
             found[model] = {signature: {} for signature in calls}
-            for engine in ENGINES:
-                done = in_engine(python, engine, path, calls)
-                for signature, row in done.items():
+            options = {engine: (path, calls) for engine in ENGINES}
+            for engine, rows in in_turns(python, options).items():
+                for signature, row in rows.items():
                     row.pop("outputs", None)
                     found[model][signature][engine] = row
                     print(model, signature, engine, _cell(row), flush=True)
             inputs = calls["identify_unchecked"]
             single[model] = single_precision(path, inputs)
     return found, single
+
+
+def in_turns(python, options: dict) -> dict:
+    """Runs engines, which take turns, with the options of each by its name.
+
+    Returns:
+        By engine and signature `error`, or `difference`, `outputs`, the median
+        `seconds` of a call of each turn, and the number of `calls`.
+    """
+    with contextlib.ExitStack() as stack:
+        # LiteRT converts for minutes, on one core.
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            started = {
+                engine: pool.submit(InEngine, python, engine, *of_engine)
+                for engine, of_engine in options.items()
+            }
+        engines = {
+            engine: stack.enter_context(future.result())
+            for engine, future in started.items()
+        }
+        for round_ in range(side_by_side.LEAST_ROUNDS):
+            for engine in list(engines)[:: -1 if round_ % 2 else 1]:
+                rows = engines[engine].found
+                turn = engines[engine].turn(CALLS, SECONDS)
+                for signature, seconds in turn.items():
+                    row = rows[signature]
+                    row["calls"] = row.get("calls", 0) + len(seconds)
+                    middle = statistics.median(seconds)
+                    row.setdefault("seconds", []).append(middle)
+        return {engine: of.found for engine, of in engines.items()}
 
 
 def single_precision(path, inputs) -> dict:
@@ -127,14 +165,14 @@ def demo(python) -> dict:
     some = np.sort(rng.permutation(len(training))[:NUM_CALIBRATION])
     calibration = np.asarray(training[some], "float32")
     found = {"version": version, "queries": len(queries), "engines": {}}
-    for engine in (*ENGINES, INT8):
-        row = in_engine(
-            python,
-            engine,
-            DEMO / str(version),
-            {"embed": {"image": queries}},
-            {"embed": {"image": calibration}},
-        )["embed"]
+    options = (
+        DEMO / str(version),
+        {"embed": {"image": queries}},
+        {"embed": {"image": calibration}},
+    )
+    every = dict.fromkeys((*ENGINES, INT8), options)
+    for engine, by_signature in in_turns(python, every).items():
+        row = by_signature["embed"]
         if "error" not in row:
             embedding = row.pop("outputs")["embedding"]
             recall = metrics.recall_at_k(embedding, np.asarray(labels)[rows])
@@ -162,9 +200,11 @@ def text(result: dict) -> str:
     """Returns the Markdown between the marks."""
     lines = [
         f"Largest difference from TensorFlow and milliseconds for {ROWS} rows "
-        f"(median), on {hardware([result])}, load "
-        f"{result['load']:.1f} (`{result['command']}`). Networks are small, "
-        "with random weights." + _measured_again(result),
+        f"(median of {side_by_side.LEAST_ROUNDS} rounds, in which the engines "
+        "of a model take turns, with the quartiles), on "
+        f"{hardware([result])}, load before {result['load_before']:.1f} "
+        f"(`{result['command']}`). Networks are small, with random weights."
+        + _measured_again(result),
         "",
         f"| signature | {' | '.join(ENGINES)} |",
         "|---" * (1 + len(ENGINES)) + "|",
@@ -209,7 +249,7 @@ def text(result: dict) -> str:
         lines.append(
             f"| {engine} | {row['recall_at_1']:.3f} | "
             f"{row['recall_at_1'] - base:+.3f} | {row['difference']:.1g} | "
-            f"{1000 * row['median_seconds']:.1f} |"
+            f"{_milliseconds(row, 1)} |"
         )
     return "\n".join(lines)
 
@@ -219,14 +259,18 @@ def _measured_again(result: dict) -> str:
     if not again:
         return ""
     names = ", ".join(f"`{name}`" for name in again)
-    load = max(made["load"] for made in again.values())
-    return f" Measured again, load {load:.1f}: {names}."
+    load = max(made["load_before"] for made in again.values())
+    return f" Measured again, load before {load:.1f}: {names}."
 
 
 def _cell(row: dict) -> str:
     if "error" in row:
         return reason(row["error"])
-    return f"{row['difference']:.0e}, {1000 * row['median_seconds']:.2f} ms"
+    return f"{row['difference']:.0e}, {_milliseconds(row, 2)} ms"
+
+
+def _milliseconds(row: dict, digits: int) -> str:
+    return side_by_side.shown((1000 * s for s in row["seconds"]), digits)
 
 
 def main() -> None:
@@ -261,12 +305,14 @@ def main() -> None:
             f"there is no model {', '.join(sorted(unknown))}; there are: "
             f"{', '.join(every)}"
         )
+    before = {"load_before": os.getloadavg()[0]}
+    of_demo = None if names else demo(python)
     measured, single = methods(python, arguments.models, names or every)
     if names:
         result = json.loads(RESULT.read_text())
         result["methods"] |= measured
         result["single_precision"] |= single
-        again = dict.fromkeys(names, provenance())
+        again = dict.fromkeys(names, {**before, **provenance()})
         result["again"] = result.get("again", {}) | again
     else:
         result = {
@@ -274,7 +320,8 @@ def main() -> None:
             "versions": versions(python),
             "methods": measured,
             "single_precision": single,
-            "demo": demo(python),
+            "demo": of_demo,
+            **before,
             **provenance(),
         }
     RESULT.parent.mkdir(exist_ok=True)

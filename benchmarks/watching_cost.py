@@ -3,17 +3,30 @@
     python -m benchmarks.watching_cost
 
 Trains three epochs of 30 steps of the recipe `demo` with the callbacks of the
-commands, and writes `benchmarks/results/watching_cost.json`. CPU time of the
-process is little affected by other processes.
+commands, in five processes. Writes `benchmarks/results/watching_cost.json` and
+the first sentences of the section in `docs/watching.md`. CPU time of a process
+is little affected by other processes.
 """
 
+import json
+import os
 import pathlib
 import statistics
 import tempfile
 import time
 
+from benchmarks._side_by_side import LEAST_ROUNDS
+from benchmarks._side_by_side import process
+from benchmarks._side_by_side import shown
+from tools.generated_text import ROOT
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+from trainers.recipes.demo import STEPS_PER_EPOCH
+
 EPOCHS, STEPS = 3, 30
 RESULT = pathlib.Path(__file__).parent / "results" / "watching_cost.json"
+PAGE = ROOT / "docs" / "watching.md"
+MARKS = "<!-- watching cost: begin -->", "<!-- watching cost: end -->"
 
 
 def timed(callback, seconds: list) -> None:
@@ -67,28 +80,73 @@ def measure() -> dict:
             verbose=2,
             callbacks=[Steps(), held_out, *watching],
         )
-    step = statistics.median(steps)
     first, *later, _ = costs["TrainingDiagnostics"]
     return {
-        "recipe": "demo",
         "rows_per_batch": len(batch[1]),
-        "seconds_per_step": step,
+        "seconds_per_step": statistics.median(steps),
         "diagnostics_seconds": statistics.median(later),
-        "diagnostics_share_of_100_steps": statistics.median(later) / step / 100,
         "first_diagnostics_seconds": first,
         "pictures_and_projector_seconds": costs["ShowHeldOut"][-1],
     }
 
 
-def main() -> None:
-    from trainers.workdirs.json_files import write_json
-    from trainers.workdirs.provenance import provenance
+def text(result: dict) -> str:
+    """Returns the Markdown between the marks."""
 
-    made_by = provenance()
-    found = measure()
-    for name, value in found.items():
-        print(f"{name}: {value}")
-    write_json(RESULT, {**found, **made_by})
+    def times(name, factor, digits):
+        return shown((factor * s for s in result[name]), digits)
+
+    share = shown(
+        (
+            100 * diagnostics / (STEPS_PER_EPOCH * step)
+            for diagnostics, step in zip(
+                result["diagnostics_seconds"],
+                result["seconds_per_step"],
+                strict=True,
+            )
+        ),
+        1,
+    )
+    return (
+        f"On the recipe `demo` (batches of {result['rows_per_batch']} rows), a "
+        f"step takes {times('seconds_per_step', 1000, 0)} ms of CPU time and "
+        "the diagnostics of an epoch "
+        f"{times('diagnostics_seconds', 1000, 0)} ms: {share} % of its "
+        f"{STEPS_PER_EPOCH} steps. The first call of the diagnostics, which "
+        "traces them, takes "
+        f"{times('first_diagnostics_seconds', 1, 1)} s in all, and the "
+        "pictures with the projector take "
+        f"{times('pictures_and_projector_seconds', 1, 1)} s. Median and "
+        f"quartiles of {LEAST_ROUNDS} processes; {hardware([result])}, load "
+        f"before {result['load_before']:.1f}, `{result['command']}`."
+    )
+
+
+def page_text() -> str:
+    """Returns what the page must have between the marks."""
+    return text(json.loads(RESULT.read_text()))
+
+
+def main() -> None:
+    load_before, rounds = os.getloadavg()[0], []
+    for _ in range(LEAST_ROUNDS):
+        with process() as fresh:
+            rounds.append(fresh.submit(measure).result())
+
+    from benchmarks._provenance import provenance
+    from trainers.workdirs.json_files import write_json
+
+    (rows,) = {found.pop("rows_per_batch") for found in rounds}
+    result = {
+        "command": "python -m benchmarks.watching_cost",
+        "rows_per_batch": rows,
+        **{name: [found[name] for found in rounds] for name in rounds[0]},
+        "load_before": load_before,
+        **provenance(),
+    }
+    write_json(RESULT, result)
+    write_between(PAGE, *MARKS, text(result))
+    print(text(result))
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@
 
 Builds the wheel and a new environment that has only the wheel and what the
 wheel requires, in the versions of requirements.lock. Then runs the code and the
-commands of the section "An example from start to end", in an empty folder.
-Writes `benchmarks/results/bare_wheel.json` and the table of the page. Packages
-that pip has not cached are downloaded, about 1 GB.
+commands of the section "An example from start to end" five times, each time in
+an empty folder. Writes `benchmarks/results/bare_wheel.json` and the table of
+the page. Packages that pip has not cached are downloaded, about 1 GB.
 """
 
 import json
@@ -19,7 +19,10 @@ import sys
 import tarfile
 import tempfile
 import time
+from types import MappingProxyType
 
+from benchmarks._side_by_side import LEAST_ROUNDS
+from benchmarks._side_by_side import shown
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
@@ -90,63 +93,84 @@ def make_environment(folder: pathlib.Path, wheel: pathlib.Path) -> pathlib.Path:
     return scripts
 
 
-def measure(folder: pathlib.Path, code: list, commands: list[str]) -> dict:
-    """Makes the environment and runs an example in it.
+def measure(
+    folder: pathlib.Path,
+    code: list,
+    commands: list[str],
+    links: dict[str, pathlib.Path] = MappingProxyType({}),
+) -> dict:
+    """Makes the environment and runs an example in it, five times.
 
     Args:
-        folder: An empty folder. The example runs in its subfolder `work`, which
-            may have files already.
+        folder: An empty folder. The example runs in its subfolders `round_0` to
+            `round_4`.
         code: Words of the command that makes the data. Programs of the
             environment go before others of the same name.
         commands: Lines that run after it.
+        links: Folders that the example needs, by their name in its folder.
+
+    Returns:
+        Among others `seconds`: of each round, by command.
     """
-    work = folder / "work"
-    work.mkdir(exist_ok=True)
+    load_before = os.getloadavg()[0]
     started = time.perf_counter()
     wheel = build_wheel(folder)
     built = time.perf_counter()
     scripts = make_environment(folder, wheel)
     made = time.perf_counter()
 
-    def seconds_of(program, *words):
-        own = scripts / program
-        return run([own if own.exists() else program, *words], work)
-
-    found = {"code": seconds_of(*code)}
-    for command in commands:
-        print(command, flush=True)
-        found[command] = seconds_of(*shlex.split(command))
+    found: dict[str, list[float]] = {}
+    for number in range(LEAST_ROUNDS):
+        work = folder / f"round_{number}"
+        work.mkdir()
+        for name, target in links.items():
+            (work / name).symlink_to(target, target_is_directory=True)
+        for name in ("code", *commands):
+            print(number, name, flush=True)
+            words = code if name == "code" else shlex.split(name)
+            own = scripts / words[0]
+            program = own if own.exists() else words[0]
+            seconds = run([program, *words[1:]], work)
+            found.setdefault(name, []).append(seconds)
     return {
         "wheel": wheel.name,
         "seconds_to_build_the_wheel": round(built - started, 1),
         "seconds_to_make_the_environment": round(made - built, 1),
+        "load_before": load_before,
         "seconds": found,
     }
 
 
 def text(result: dict) -> str:
     """Returns the Markdown between the marks."""
-    names: dict[str, float] = {}
-    for command, seconds in result["seconds"].items():
+    names: dict[str, list[str]] = {}
+    for command in result["seconds"]:
         name = "Python code: writing the images"
         if command != "code":
             name = f"`{command.split()[1]}`"
-        names[name] = names.get(name, 0) + seconds
-    rows = [f"| {name} | {seconds:.0f} |" for name, seconds in names.items()]
-    total = sum(names.values())
+        names.setdefault(name, []).append(command)
+    names["together"] = list(result["seconds"])
+    rows = [f"| {name} | {summed(result, of)} |" for name, of in names.items()]
     return "\n".join(
         [
             "| step | seconds |",
             "|---|---:|",
             *rows,
-            f"| together | {total:.0f} |",
             "",
-            f"`{result['wheel']}` on {hardware([result])}, load "
-            f"{result['load']:.1f}, at {result['commit'][:7]}. A step that has "
-            "several commands is their sum. Making the environment took "
-            f"another {result['seconds_to_make_the_environment']:.0f} seconds.",
+            f"Median (quartiles) of {LEAST_ROUNDS} runs of "
+            f"`{result['wheel']}` on {hardware([result])}, load before "
+            f"{result['load_before']:.1f}, at {result['commit'][:7]}. A step "
+            "that has several commands is their sum. Making the environment "
+            "took another "
+            f"{result['seconds_to_make_the_environment']:.0f} seconds, once.",
         ]
     )
+
+
+def summed(result: dict, commands: list[str]) -> str:
+    """Returns the median and the quartiles of the commands' sum."""
+    rounds = (result["seconds"][command] for command in commands)
+    return shown(map(sum, zip(*rounds, strict=True)), 0)
 
 
 def main() -> None:

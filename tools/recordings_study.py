@@ -4,8 +4,9 @@
 
 FOLDER has the folder `recordings` of the Free Spoken Digit Dataset, 2,500 WAV
 files. Builds the wheel and a new environment, as `tools.bare_wheel` does, and
-runs the shell code and the commands of the section "Recordings" in an empty
-folder. Writes `benchmarks/results/recordings.json` and the table of the page.
+runs the shell code and the commands of the section "Recordings" five times,
+each time in an empty folder. Writes `benchmarks/results/recordings.json` and
+the table of the page.
 """
 
 import csv
@@ -17,6 +18,7 @@ import tempfile
 
 import numpy as np
 
+from benchmarks._side_by_side import shown
 from tools import bare_wheel
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
@@ -74,18 +76,27 @@ def answers(
     }
 
 
-def evaluation_of(workdir: pathlib.Path) -> dict:
-    """Returns the numbers of a run that the table has."""
-    found = run_results(workdir)
-    test = found["evaluation"]["test"]
-    kept = {
-        name: row["equal_error_rate"]
-        for name, row in test.items()
-        if isinstance(row, dict) and "equal_error_rate" in row
-    }
+def evaluation_of(workdirs: list[pathlib.Path]) -> dict:
+    """Returns what the table has of the same run, made several times."""
+    every = [run_results(workdir) for workdir in workdirs]
     return {
-        "numbers": kept,
-        "training_seconds": found["training"]["seconds"],
+        "numbers": [_equal_error_rates(found) for found in every],
+        "training_seconds": [found["training"]["seconds"] for found in every],
+    }
+
+
+def _rates(found: dict, score: str) -> str:
+    """Returns the rate in %, or the range if the repetitions differ."""
+    rates = sorted(numbers[score] for numbers in found["numbers"])
+    ends = dict.fromkeys(f"{100 * rate:.1f}" for rate in (rates[0], rates[-1]))
+    return " to ".join(ends)
+
+
+def _equal_error_rates(found: dict) -> dict[str, float]:
+    return {
+        name: row["equal_error_rate"]
+        for name, row in found["evaluation"]["test"].items()
+        if isinstance(row, dict) and "equal_error_rate" in row
     }
 
 
@@ -114,16 +125,12 @@ def text(result: dict) -> str:
         "|---|---|---:|---:|---:|---:|---:|",
     ]
     for name, found in result["runs"].items():
-        rates = [f"{100 * found['numbers'][score]:.1f}" for score in SCORES]
-        cells = " | ".join(rates)
-        together = sum(
-            seconds
-            for command, seconds in result["seconds"].items()
-            if run_of(command) == name
-        )
+        cells = " | ".join(_rates(found, score) for score in SCORES)
+        commands = [line for line in result["seconds"] if run_of(line) == name]
         lines.append(
             f"| `runs/{name}` | {CLASSES[name]} | {cells} "
-            f"| {found['training_seconds']:.0f} | {together:.0f} |"
+            f"| {shown(found['training_seconds'], 0)} "
+            f"| {bare_wheel.summed(result, commands)} |"
         )
     spoken, speakers = result["spoken"], result["speakers"]
     other = "other " if "examples" in spoken else ""
@@ -143,10 +150,11 @@ def text(result: dict) -> str:
             f"{speakers['known']} test recordings of `runs/speakers`, "
             f"{identified:.1f} % get their speaker.",
             "",
-            f"`{result['wheel']}` on {hardware([result])}, load "
-            f"{result['load']:.1f}, at {result['commit'][:7]}. Making the "
+            f"`{result['wheel']}` on {hardware([result])}, load before "
+            f"{result['load_before']:.1f}, at {result['commit'][:7]}. Times: "
+            f"median (quartiles) of {bare_wheel.LEAST_ROUNDS} runs. Making the "
             "environment took another "
-            f"{result['seconds_to_make_the_environment']:.0f} seconds.",
+            f"{result['seconds_to_make_the_environment']:.0f} seconds, once.",
         ]
     )
 
@@ -159,13 +167,20 @@ def page_text() -> str:
 def measure(folder: pathlib.Path, recordings: pathlib.Path) -> dict:
     """Runs the example from a bare wheel, in an empty folder."""
     code, commands = example()
-    work = folder / "work"
-    work.mkdir()
-    (work / "recordings").symlink_to(recordings, target_is_directory=True)
-    found = bare_wheel.measure(folder, ["bash", "-e", "-c", code], commands)
+    found = bare_wheel.measure(
+        folder,
+        ["bash", "-e", "-c", code],
+        commands,
+        links={"recordings": recordings},
+    )
+    works = [folder / f"round_{n}" for n in range(bare_wheel.LEAST_ROUNDS)]
+    work = works[0]
     return {
         **found,
-        "runs": {n: evaluation_of(work / "runs" / n) for n in CLASSES},
+        "runs": {
+            name: evaluation_of([work / "runs" / name for work in works])
+            for name in CLASSES
+        },
         "spoken": answers(
             work / "spoken.csv",
             enrolled_classes(commands, "spoken"),

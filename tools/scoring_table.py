@@ -7,6 +7,7 @@ The benchmarks `pair_distance` and `all_trials` also write this table.
 
 import json
 
+from benchmarks._side_by_side import shown
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import write_between
@@ -40,8 +41,8 @@ def table(found: dict[str, dict]) -> str:
     row(
         f"`stream_trials`, all {trials['trials']:,} pairs of "
         f"{trials['embeddings']:,} embeddings",
-        f"{trials['streaming_seconds']:.0f} s, "
-        f"{_mib(trials['peak_bytes'])} at the peak, one run",
+        f"{shown(trials['streaming_seconds'], 0)} s, "
+        f"{_mib(trials['peak_bytes'])} at the peak",
         trials,
     )
     row(

@@ -29,7 +29,7 @@ def test_the_measured_commands_are_those_of_the_page_in_five_minutes():
         pytest.skip("not run yet")
     result = bare_wheel.load()
     assert list(result["seconds"])[1:] == bare_wheel.example()[1]
-    assert sum(result["seconds"].values()) < 300
+    assert sum(map(max, result["seconds"].values())) < 300
     assert not result["commit"].endswith("-dirty")
 
 
@@ -46,21 +46,22 @@ def test_a_failed_command_shows_what_it_printed(tmp_path):
         bare_wheel.run(words, tmp_path)
 
 
-def test_commands_of_one_step_are_summed():
+def test_commands_of_one_step_are_summed_in_each_round():
     result = {
         "seconds": {
-            "code": 1.0,
-            "x train": 60.0,
-            "x enroll": 2,
-            "x enroll b": 3,
+            "code": [1.0, 1.0, 1.0, 1.0, 1.0],
+            "x train": [60.0, 62.0, 61.0, 70.0, 60.0],
+            "x enroll": [2, 3, 4, 5, 6],
+            "x enroll b": [3, 2, 1, 0, 0],
         },
         "seconds_to_make_the_environment": 99.0,
         "wheel": "a.whl",
         "processor": "chip",
         "cores": 2,
-        "load": 1.0,
+        "load_before": 1.0,
         "commit": "0123456789",
     }
     lines = bare_wheel.text(result).splitlines()
-    assert "| `enroll` | 5 |" in lines
-    assert "| together | 66 |" in lines
+    assert "| `enroll` | 5 (5 to 5) |" in lines
+    # Sums of the rounds: 66, 68, 67, 76 and 67.
+    assert "| together | 67 (67 to 68) |" in lines
