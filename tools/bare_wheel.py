@@ -19,6 +19,7 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from benchmarks._side_by_side import LEAST_ROUNDS
@@ -97,16 +98,18 @@ def measure(
     folder: pathlib.Path,
     code: list,
     commands: list[str],
-    links: dict[str, pathlib.Path] = MappingProxyType({}),
+    rounds: int = LEAST_ROUNDS,
+    links: Mapping[str, pathlib.Path] = MappingProxyType({}),
 ) -> dict:
-    """Makes the environment and runs an example in it, five times.
+    """Makes the environment and runs an example in it, several times.
 
     Args:
-        folder: An empty folder. The example runs in its subfolders `round_0` to
-            `round_4`.
+        folder: An empty folder. The example runs in its subfolders `round_0`,
+            `round_1`, ...
         code: Words of the command that makes the data. Programs of the
             environment go before others of the same name.
         commands: Lines that run after it.
+        rounds: How often the example runs.
         links: Folders that the example needs, by their name in its folder.
 
     Returns:
@@ -120,7 +123,7 @@ def measure(
     made = time.perf_counter()
 
     found: dict[str, list[float]] = {}
-    for number in range(LEAST_ROUNDS):
+    for number in range(rounds):
         work = folder / f"round_{number}"
         work.mkdir()
         for name, target in links.items():

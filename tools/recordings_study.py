@@ -4,13 +4,13 @@
 
 FOLDER has the folder `recordings` of the Free Spoken Digit Dataset, 2,500 WAV
 files. Builds the wheel and a new environment, as `tools.bare_wheel` does, and
-runs the shell code and the commands of the section "Recordings" five times,
-each time in an empty folder. Writes `benchmarks/results/recordings.json` and
-the table of the page.
+runs the shell code and the commands of the section "Recordings" in an empty
+folder. Writes `benchmarks/results/recordings.json` and the table of the page.
 """
 
 import csv
 import json
+import math
 import pathlib
 import shlex
 import sys
@@ -18,7 +18,6 @@ import tempfile
 
 import numpy as np
 
-from benchmarks._side_by_side import shown
 from tools import bare_wheel
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
@@ -76,27 +75,18 @@ def answers(
     }
 
 
-def evaluation_of(workdirs: list[pathlib.Path]) -> dict:
-    """Returns what the table has of the same run, made several times."""
-    every = [run_results(workdir) for workdir in workdirs]
-    return {
-        "numbers": [_equal_error_rates(found) for found in every],
-        "training_seconds": [found["training"]["seconds"] for found in every],
-    }
-
-
-def _rates(found: dict, score: str) -> str:
-    """Returns the rate in %, or the range if the repetitions differ."""
-    rates = sorted(numbers[score] for numbers in found["numbers"])
-    ends = dict.fromkeys(f"{100 * rate:.1f}" for rate in (rates[0], rates[-1]))
-    return " to ".join(ends)
-
-
-def _equal_error_rates(found: dict) -> dict[str, float]:
-    return {
+def evaluation_of(workdir: pathlib.Path) -> dict:
+    """Returns the numbers of a run that the table has."""
+    found = run_results(workdir)
+    test = found["evaluation"]["test"]
+    kept = {
         name: row["equal_error_rate"]
-        for name, row in found["evaluation"]["test"].items()
+        for name, row in test.items()
         if isinstance(row, dict) and "equal_error_rate" in row
+    }
+    return {
+        "numbers": kept,
+        "training_seconds": found["training"]["seconds"],
     }
 
 
@@ -121,17 +111,13 @@ def text(result: dict) -> str:
     """Returns the Markdown between the marks."""
     lines = [
         "| run | test classes | EER of the learned distance, % | of PLDA, % "
-        "| of the cosine, % | training, seconds | all its commands, seconds |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| of the cosine, % |",
+        "|---|---|---:|---:|---:|",
     ]
     for name, found in result["runs"].items():
-        cells = " | ".join(_rates(found, score) for score in SCORES)
-        commands = [line for line in result["seconds"] if run_of(line) == name]
-        lines.append(
-            f"| `runs/{name}` | {CLASSES[name]} | {cells} "
-            f"| {shown(found['training_seconds'], 0)} "
-            f"| {bare_wheel.summed(result, commands)} |"
-        )
+        rates = [f"{100 * found['numbers'][score]:.1f}" for score in SCORES]
+        cells = " | ".join(rates)
+        lines.append(f"| `runs/{name}` | {CLASSES[name]} | {cells} |")
     spoken, speakers = result["spoken"], result["speakers"]
     other = "other " if "examples" in spoken else ""
     of_known = 100 / spoken["known"]
@@ -150,13 +136,20 @@ def text(result: dict) -> str:
             f"{speakers['known']} test recordings of `runs/speakers`, "
             f"{identified:.1f} % get their speaker.",
             "",
-            f"`{result['wheel']}` on {hardware([result])}, load before "
-            f"{result['load_before']:.1f}, at {result['commit'][:7]}. Times: "
-            f"median (quartiles) of {bare_wheel.LEAST_ROUNDS} runs. Making the "
-            "environment took another "
-            f"{result['seconds_to_make_the_environment']:.0f} seconds, once.",
+            f"`{result['wheel']}` on {hardware([result])}, at "
+            f"{result['commit'][:7]}. In this run, all commands of each "
+            f"workdir took at most {_most_minutes(result)} minutes.",
         ]
     )
+
+
+def _most_minutes(result: dict) -> int:
+    """Returns the minutes of the longest workdir, rounded up."""
+    seconds = dict.fromkeys(CLASSES, 0.0)
+    for command, value in result["seconds"].items():
+        if name := run_of(command):
+            seconds[name] += value
+    return math.ceil(max(seconds.values()) / 60)
 
 
 def page_text() -> str:
@@ -171,16 +164,15 @@ def measure(folder: pathlib.Path, recordings: pathlib.Path) -> dict:
         folder,
         ["bash", "-e", "-c", code],
         commands,
+        rounds=1,
         links={"recordings": recordings},
     )
-    works = [folder / f"round_{n}" for n in range(bare_wheel.LEAST_ROUNDS)]
-    work = works[0]
+    work = folder / "round_0"
+    seconds = {name: once for name, (once,) in found["seconds"].items()}
     return {
         **found,
-        "runs": {
-            name: evaluation_of([work / "runs" / name for work in works])
-            for name in CLASSES
-        },
+        "seconds": seconds,
+        "runs": {n: evaluation_of(work / "runs" / n) for n in CLASSES},
         "spoken": answers(
             work / "spoken.csv",
             enrolled_classes(commands, "spoken"),
