@@ -1,11 +1,11 @@
 """Measures time and memory of losses and objectives as the batch grows.
 
-    python -m benchmarks.batch_size [--names LearnedDistance]
+    taskset -c 0 python -m benchmarks.batch_size [--names LearnedDistance]
 
 A step is the value and its gradient in the embeddings and in the weights of
-the objective, compiled, on all cores. Every replica computes this step for the
-global batch. Every size has a process, and five rounds, whose time is the
-median of up to five steps. Batches double until a step would exceed
+the objective, compiled, on the cores of the process. Every replica computes
+this step for the global batch. Every size has a process, and five rounds, whose
+time is the median of up to five steps. Batches double until a step would exceed
 `LARGEST_SECONDS` or `LARGEST_BYTES`, extrapolated from the growth so far.
 Writes `benchmarks/results/batch_size.json` and the tables of
 `docs/distributed.md`, which contain measured sizes and larger sizes by the

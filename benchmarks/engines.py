@@ -100,14 +100,16 @@ def in_turns(python, options: dict) -> dict:
     with contextlib.ExitStack() as stack:
         # LiteRT converts for minutes, on one core.
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            started = {
-                engine: pool.submit(InEngine, python, engine, *of_engine)
-                for engine, of_engine in options.items()
-            }
-        engines = {
-            engine: stack.enter_context(future.result())
-            for engine, future in started.items()
-        }
+            engines = dict(
+                zip(
+                    options,
+                    pool.map(
+                        lambda item: _started(stack, python, *item),
+                        options.items(),
+                    ),
+                    strict=True,
+                )
+            )
         for round_ in range(side_by_side.LEAST_ROUNDS):
             for engine in list(engines)[:: -1 if round_ % 2 else 1]:
                 rows = engines[engine].found
@@ -118,6 +120,12 @@ def in_turns(python, options: dict) -> dict:
                     middle = statistics.median(seconds)
                     row.setdefault("seconds", []).append(middle)
         return {engine: of.found for engine, of in engines.items()}
+
+
+def _started(stack, python, engine, options):
+    process = InEngine(python, engine, *options)
+    stack.push(process)  # before another engine's start can fail
+    return process
 
 
 def single_precision(path, inputs) -> dict:
@@ -305,14 +313,14 @@ def main() -> None:
             f"there is no model {', '.join(sorted(unknown))}; there are: "
             f"{', '.join(every)}"
         )
-    before = {"load_before": os.getloadavg()[0]}
+    before = {"load_before": os.getloadavg()[0], **provenance()}
     of_demo = None if names else demo(python)
     measured, single = methods(python, arguments.models, names or every)
     if names:
         result = json.loads(RESULT.read_text())
         result["methods"] |= measured
         result["single_precision"] |= single
-        again = dict.fromkeys(names, {**before, **provenance()})
+        again = dict.fromkeys(names, before)
         result["again"] = result.get("again", {}) | again
     else:
         result = {
@@ -322,7 +330,6 @@ def main() -> None:
             "single_precision": single,
             "demo": of_demo,
             **before,
-            **provenance(),
         }
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)

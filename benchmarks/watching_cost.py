@@ -128,21 +128,21 @@ def page_text() -> str:
 
 
 def main() -> None:
-    load_before, rounds = os.getloadavg()[0], []
+    from benchmarks._provenance import provenance
+    from trainers.workdirs.json_files import write_json
+
+    before = {"load_before": os.getloadavg()[0], **provenance()}
+    rounds = []
     for _ in range(LEAST_ROUNDS):
         with process() as fresh:
             rounds.append(fresh.submit(measure).result())
-
-    from benchmarks._provenance import provenance
-    from trainers.workdirs.json_files import write_json
 
     (rows,) = {found.pop("rows_per_batch") for found in rounds}
     result = {
         "command": "python -m benchmarks.watching_cost",
         "rows_per_batch": rows,
         **{name: [found[name] for found in rounds] for name in rounds[0]},
-        "load_before": load_before,
-        **provenance(),
+        **before,
     }
     write_json(RESULT, result)
     write_between(PAGE, *MARKS, text(result))

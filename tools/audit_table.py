@@ -263,8 +263,8 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     ),
     (
         "Speed tables hid their spread and the load",
-        "they print quartiles, where results have them, and the load; [the "
-        "pages without a spread](speed.md)",
+        "they print quartiles and the load beside the table, or before it: "
+        "[how](speed.md)",
         quartiles,
     ),
 )

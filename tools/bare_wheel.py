@@ -181,11 +181,12 @@ def main() -> None:
     from trainers.workdirs.json_files import write_json
     from trainers.workdirs.provenance import provenance
 
+    import_tensorflow()
+    made_by = provenance()  # the wheel is of this commit
     code, commands = example()
     with tempfile.TemporaryDirectory() as folder:
         result = measure(pathlib.Path(folder), ["python", "-c", code], commands)
-    import_tensorflow()
-    result |= {"command": "python -m tools.bare_wheel", **provenance()}
+    result |= {"command": "python -m tools.bare_wheel", **made_by}
     write_json(RESULT, result)
     write_between(PAGE, *MARKS, text(load()))
     print(text(result))

@@ -200,11 +200,12 @@ def main() -> None:
     recordings = pathlib.Path(name).resolve() / "recordings"
     if not any(recordings.glob("*.wav")):
         raise SystemExit(f"{recordings} has no WAV files")
+    import_tensorflow()
+    made_by = provenance()  # the wheel is of this commit
     with tempfile.TemporaryDirectory() as folder:
         result = measure(pathlib.Path(folder), recordings)
-    import_tensorflow()
     result["command"] = "python -m tools.recordings_study FOLDER"
-    result |= provenance()
+    result |= made_by
     write_json(RESULT, result)
     write_between(PAGE, *MARKS, text(result))
     print(text(result))
