@@ -131,10 +131,10 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
             "rerun in another checkout"
         )
     kept, new = (json.loads(p.read_text("utf-8")) for p in (path, file))
-    if "config" in kept and len({_key(kept), _key(new)}) > 1:
+    if _protocol(kept) != _protocol(new):
         print(
-            f"error: {file} has another recipe or other fields than "
-            f"{path.relative_to(RESULTS)}; expected a run of its command",
+            f"error: {file} has another recipe, other fields or other trials "
+            f"than {path.relative_to(RESULTS)}; expected a run of its command",
             file=sys.stderr,
         )
         return 2
@@ -148,8 +148,15 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
     return 1 if far else 0
 
 
-def _key(study: dict) -> str:
-    return key(study["recipe"], study["config"])
+def _protocol(study: dict) -> object:
+    """What a study and its repetition share, None if the file does not say."""
+    from tools import study_files
+
+    if study_files.is_search(study):
+        return study_files.drawn(study)
+    if "config" in study:
+        return key(study["recipe"], study["config"])
+    return None
 
 
 def _say(name, path, rows, far, tolerance) -> None:

@@ -1,14 +1,16 @@
 """Result files of studies, which measure a trained run in another way.
 
 The evaluation of a recipe does not measure these numbers: for example the
-promises of thresholds, or the ranks of losses. A rerun of a study is a file
-with the same name in another folder, such as another checkout.
+promises of thresholds, or the ranks of losses. A random search is a study, too.
+A rerun of a study is a file with the same name in another folder, such as
+another checkout.
 """
 
 import pathlib
 
 from tools import comparison_table
 from tools import out_of_distribution_table
+from tools import search_table
 from tools.rerun_command import rerun_command
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
@@ -25,7 +27,11 @@ OF_EVALUATED = {
     "novelty_weight": "novelty_weight_study",
     "wrong_neighbours": "wrong_neighbours_study",
 }
+SEARCHES = "searches"
 OTHERS = {
+    SEARCHES: lambda name, search: search_table.command(
+        search["recipe"], search, len(search["trials"]), f"runs/{name}"
+    ),
     "comparisons": comparison_table.command,
     "out_of_distribution": lambda _, run: out_of_distribution_table.command(
         run
@@ -61,9 +67,39 @@ def measured(content: dict) -> dict:
 
 
 def numbers(content: dict) -> dict[str, float]:
-    """Returns the measured numbers by dotted name, also numbers in lists."""
+    """Returns the measured numbers by dotted name, also numbers in lists.
+
+    Of a search, they are the objectives of its trials.
+    """
+    if is_search(content):
+        return {
+            f"trials.{row['trial']}.objective": row["objective"]
+            for row in content["trials"]
+        }
     found = {n: v for n, v in measured(content).items() if n not in ABOUT}
     return numbers_by_name(_without_lists(found))
+
+
+def is_search(content: dict) -> bool:
+    """Whether the content is of a random search."""
+    return "search_seed" in content
+
+
+def drawn(search: dict) -> dict:
+    """Returns what a search and its repetition share."""
+    names = (
+        "recipe",
+        "space",
+        "objective",
+        "direction",
+        "search_seed",
+        "seed",
+        "overrides",
+    )
+    return {
+        **{name: search[name] for name in names},
+        "values": {row["trial"]: row["values"] for row in search["trials"]},
+    }
 
 
 def command(path: pathlib.Path, content: dict) -> str:

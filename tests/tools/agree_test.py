@@ -181,13 +181,32 @@ def test_a_study_is_compared_with_the_committed_file(tmp_path, capsys):
     file = study_again(tmp_path, 0.0)
     file.write_text(json.dumps(other))
     assert agree.main([str(file)]) == 2
-    assert "another recipe or other fields" in capsys.readouterr().err
+    assert "another recipe, other fields" in capsys.readouterr().err
     unknown = tmp_path / "trust" / "unknown.json"
     unknown.write_text("{}")
     assert agree.main([str(unknown)]) == 2
     assert "no committed study" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="is the committed file itself"):
         agree.main([str(STUDY)])
+
+
+def test_a_search_is_compared_by_the_objectives_of_its_trials(tmp_path, capsys):
+    path = agree.RESULTS / "searches" / "an4_triplet-verification.json"
+    search = json.loads(path.read_text())
+    file = tmp_path / "searches" / path.name
+    file.parent.mkdir()
+    search["trials"][3]["objective"] += 0.02
+    search["trials"][4] |= {"seconds": 1e6, "best_epoch": 1000}
+    file.write_text(json.dumps(search))
+    assert agree.main([str(file)]) == 1
+    out = capsys.readouterr().out
+    count = len(search["trials"])
+    assert f"{count - 1} of {count} numbers agree" in out
+    assert "trials.03.objective was" in out
+    search["trials"][3]["values"]["encoder.dim"] += 1
+    file.write_text(json.dumps(search))
+    assert agree.main([str(file)]) == 2
+    assert "other trials" in capsys.readouterr().err
 
 
 def test_a_rerun_of_a_study_is_recorded(tmp_path, monkeypatch):
@@ -214,7 +233,8 @@ def test_every_study_has_numbers_and_a_command(folder):
     for path in sorted((agree.RESULTS / folder).glob("*.json")):
         content = json.loads(path.read_text())
         found = study_files.numbers(content)
-        assert len(found) > 5
+        least = len(content["trials"]) if folder == "searches" else 6
+        assert len(found) >= least
         # Times and loads of a machine are not compared.
         assert not {"seconds", "load", "cores"} & {
             part for name in found for part in name.split(".")
@@ -222,7 +242,11 @@ def test_every_study_has_numbers_and_a_command(folder):
         if content.get("recipe", "").endswith(".py"):
             continue  # made by --goal; docs/trust.md has its commands
         assert study_files.command(path, content).startswith(
-            ("python -m trainers.train --config ", "embeddings-tf compare ")
+            (
+                "python -m trainers.train --config ",
+                "python -m tuning.search --config ",
+                "embeddings-tf compare ",
+            )
         )
 
 
