@@ -58,7 +58,7 @@ def standing(
 
 
 def disentangling(results: dict, dataset: str = "sprites/all_frames") -> str:
-    """Returns where the F-statistic loss stands against each method.
+    """Returns where the F-statistic loss stands against each searched method.
 
     Args:
         results: Winners of disentangling by recipe and data set.
@@ -157,14 +157,18 @@ def _table(headings: list[str], lines: list[list[str]]) -> str:
 
 
 def tables() -> dict[str, str]:
-    """Returns the text of both tables by name."""
+    """Returns the text of the tables by name."""
     found = winners.load()
     parts = {
         name: of_folds.together(winners.of_evaluation(found, name))
         for name in ("disentanglement", "retrieval")
     }
+    disentangled = parts["disentanglement"]
     return {
-        "disentangling": disentangling(parts["disentanglement"]),
+        "disentangling": disentangling(disentangled),
+        "disentangling, weapon visible": disentangling(
+            disentangled, "sprites/weapon_visible"
+        ),
         "retrieval": retrieval(of_folds.load(), parts["retrieval"]),
     }
 

@@ -11,7 +11,9 @@ from tools import equal_budgets_answers
 from tools import equal_budgets_results
 
 
-@pytest.mark.parametrize("name", ["disentangling", "retrieval"])
+@pytest.mark.parametrize(
+    "name", ["disentangling", "disentangling, weapon visible", "retrieval"]
+)
 def test_the_page_has_the_tables_of_the_result_files(name):
     module = equal_budgets_answers
     between = read_between(module.PAGE, *module.marks(name))
