@@ -129,14 +129,15 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     (
         "Hyper-parameters were tried by hand, unrecorded, for some methods",
         "one random search for every method in the tables of equal budgets, "
-        "whose trials, winners and commands are kept, for disentangling on "
-        "all frames of Sprites, retrieval on Sprites and Omniglot, and AN4: "
-        "[equal budgets](equal_budgets.md); disentangling on frames that show "
+        "whose trials, winners and commands are kept, for disentangling and "
+        "retrieval on Sprites, retrieval on Omniglot, and AN4: "
+        "[equal budgets](equal_budgets.md); the beta-VAE on frames that show "
         "the weapon and verification on other data were not searched",
         (
             *(
-                f"equal_budgets/sprites_{method}-*.json"
+                f"equal_budgets/sprites_{method}-sprites-{frames}-*.json"
                 for method in ("f_statistic", "triplet", "histogram")
+                for frames in ("all_frames", "weapon_visible")
             ),
             "equal_budgets/sprites_beta_vae-*.json",
             *(

@@ -53,7 +53,7 @@ def table(found: dict) -> str:
         parts += _searches(found, rows, dataset)
         parts += cross_validation_table.disentangling(rows)
         parts += _untrained(dataset, rows)
-        parts += _checkpoints(rows)
+        parts += _checkpoints(title, rows)
         parts += ["", _picture(dataset, "plane")]
     for dataset, title, rows in _retrieved(found):
         parts += ["", f"### {title}: recall of held-out classes, %", ""]
@@ -126,13 +126,13 @@ def _untrained(dataset: str, rows: dict[str, dict]) -> list[str]:
     ]
 
 
-def _checkpoints(rows: dict[str, dict]) -> list[str]:
+def _checkpoints(title: str, rows: dict[str, dict]) -> list[str]:
     """From which batches the checkpoints are, beside the F-statistic loss."""
     if OURS not in rows:
         return []
     return [
         "",
-        "#### After the last batch",
+        f"#### {title}: after the last batch",
         "",
         "The checkpoint of a run has the largest sum on the validation "
         "classes. The same networks on these classes, there and after the "
