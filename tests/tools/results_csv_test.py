@@ -42,7 +42,13 @@ def test_the_file_is_up_to_date():
 
 def test_means_over_seeds_then_folds_are_those_of_the_tables(lines):
     recipe, data = "sprites_f_statistic", "sprites/weapon_visible"
-    found = line(lines, recipe=recipe, data=data, number="test.modularity")
+    found = line(
+        lines,
+        experiment="cross_validation",
+        recipe=recipe,
+        data=data,
+        number="test.modularity",
+    )
     results = cross_validation_results.load()[recipe, data]
     values = cross_validation_results.values(results, "test.modularity")
     assert (found["folds"], found["seeds"]) == ("4", "2")
