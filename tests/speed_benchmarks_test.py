@@ -402,9 +402,8 @@ def test_every_benchmark_runs_without_the_other_libraries(
     name, words, capfd, monkeypatch
 ):
     if name in OWN_PROCESSES:
-        monkeypatch.setattr(
-            multiprocessing, "get_context", lambda _: process_context()
-        )
+        context = process_context()  # which calls `get_context` itself
+        monkeypatch.setattr(multiprocessing, "get_context", lambda _: context)
     else:
         monkeypatch.setattr(side_by_side, "Worker", Here)
         # Contenders change these.
