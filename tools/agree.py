@@ -149,7 +149,7 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
 
 
 def _protocol(study: dict) -> object:
-    """What a study and its repetition share, None if the file does not say."""
+    """Returns what a repetition must share, None if the file does not say."""
     from tools import study_files
 
     if study_files.is_search(study):

@@ -69,7 +69,7 @@ def measured(content: dict) -> dict:
 def numbers(content: dict) -> dict[str, float]:
     """Returns the measured numbers by dotted name, also numbers in lists.
 
-    Of a search, they are the objectives of its trials.
+    The numbers of a search are the objectives of its trials.
     """
     if is_search(content):
         return {
