@@ -91,7 +91,8 @@ def main() -> None:
     from embeddings_tf import metrics
     from trainers.workdirs.json_files import write_json
 
-    load_average, started = os.getloadavg()[0], time.perf_counter()
+    made_by = {"load_average_before": os.getloadavg()[0], **provenance()}
+    started = time.perf_counter()
     rng = np.random.default_rng(0)
     distance = trained_distance(rng)
     training_seconds = time.perf_counter() - started
@@ -157,9 +158,8 @@ def main() -> None:
         },
         "training_steps": STEPS,
         "training_seconds": training_seconds,
-        "load_average_before": load_average,
         "seconds": time.perf_counter() - started,
-        **provenance(),
+        **made_by,
     }
     print(
         f"{num_trials:,} trials: EER {streamed_eer:.6f} within {bound:.1e}, "

@@ -300,7 +300,8 @@ def main() -> None:
         help="measure again (default: all)",
     )
     names = parser.parse_args().names
-    started, load_average = time.monotonic(), os.getloadavg()[0]
+    started = time.monotonic()
+    before = {"load_average_before": os.getloadavg()[0], **provenance()}
     measured = {}
     for name in names or NAMES:
         print(name, end=" ", flush=True)
@@ -310,26 +311,24 @@ def main() -> None:
     if names:
         result = load()
         result["measured"] |= measured
-        again = {"load_average_before": load_average, **provenance()}
-        result.setdefault("again", {}).update(dict.fromkeys(names, again))
+        result.setdefault("again", {}).update(dict.fromkeys(names, before))
     else:
-        result = _result(started, load_average, measured)
+        result = _result(started, before, measured)
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)
     write_tables(result)
     print(table(result))
 
 
-def _result(started, load_average, measured) -> dict:
+def _result(started, before, measured) -> dict:
     return {
         "command": "python -m benchmarks.batch_size",
         "dim": DIM,
         "num_per_class": NUM_PER_CLASS,
         "num_support": NUM_SUPPORT,
-        "load_average_before": load_average,
         "measured": measured,
         "seconds": round(time.monotonic() - started, 1),
-        **provenance(),
+        **before,
     }
 
 

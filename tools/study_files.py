@@ -27,9 +27,8 @@ OF_EVALUATED = {
     "novelty_weight": "novelty_weight_study",
     "wrong_neighbours": "wrong_neighbours_study",
 }
-SEARCHES = "searches"
 OTHERS = {
-    SEARCHES: lambda name, search: search_table.command(
+    "searches": lambda name, search: search_table.command(
         search["recipe"], search, len(search["trials"]), f"runs/{name}"
     ),
     "comparisons": comparison_table.command,
@@ -75,6 +74,7 @@ def numbers(content: dict) -> dict[str, float]:
         return {
             f"trials.{row['trial']}.objective": row["objective"]
             for row in content["trials"]
+            if row.get("objective") is not None  # a failed trial has none
         }
     found = {n: v for n, v in measured(content).items() if n not in ABOUT}
     return numbers_by_name(_without_lists(found))
