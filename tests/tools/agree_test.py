@@ -203,6 +203,12 @@ def test_a_search_is_compared_by_the_objectives_of_its_trials(tmp_path, capsys):
     count = len(search["trials"])
     assert f"{count - 1} of {count} numbers agree" in out
     assert "trials.03.objective was" in out
+    search["trials"][5]["objective"] = None  # this trial failed
+    file.write_text(json.dumps(search))
+    assert agree.main([str(file)]) == 1
+    out = capsys.readouterr().out
+    assert f"{count - 2} of {count} numbers agree" in out
+    assert "trials.05.objective was" in out
     search["trials"][3]["values"]["encoder.dim"] += 1
     file.write_text(json.dumps(search))
     assert agree.main([str(file)]) == 2
