@@ -121,8 +121,9 @@ SHORT = {
         "double: 5.3 times from 512 to 1,024 rows, then 3.9 times"
     ),
     ("objective_grid", "HedgedInstances*", f"exponent of time, {OURS}"): (
-        "at least 4 times for twice the rows: 4.5 to 5.2 times from 512 to "
-        "1,024 rows, then 3.3 to 4.7 times; why was not measured"
+        "about 4 times for twice the rows: 4.0 to 5.2 times from 512 to "
+        "1,024 rows, then 3.3 to 4.7 times (22, 128 and 500 dimensions); why "
+        "was not measured"
     ),
     ("rival_losses", "triplet 12x10x500", faster(OURS, PML)): (
         "the aim is within the spread"
@@ -132,7 +133,7 @@ SHORT = {
     ),
     ("rival_losses", "triplet 12x10x500", faster(XLA, PML)): (
         "distances are float64: the part of the time that grows with the "
-        "dimensions is near half (loss_grid, 22 and 500)"
+        "dimensions is two fifths (loss_grid with XLA, 22 and 500)"
     ),
     ("f_statistic_loss", "12x10x500", faster(OURS, PAIRS)): BETAINC,
     ("f_statistic_loss", "64x8x128", faster(OURS, PAIRS)): BETAINC,

@@ -88,8 +88,8 @@ def four_folds() -> Count:
 def fingerprints() -> Count:
     """Result files whose runs all name the fingerprint of their data.
 
-    Comparisons of methods are of the user's own files, and out of distribution
-    is another evaluation of a run that the files of evaluations have.
+    Out of distribution is another evaluation of a run that the files of
+    evaluations have.
     """
     by_file: dict = {}
     for path, _, _, run in agree.committed():
@@ -98,10 +98,19 @@ def fingerprints() -> Count:
         for path in (agree.RESULTS / folder).glob("*.json"):
             content = json.loads(path.read_text())
             by_file[path] = ["data_fingerprint" in content]
+    for path in (agree.RESULTS / "comparisons").glob("*.json"):
+        content = json.loads(path.read_text())
+        by_file[path] = ["data_fingerprints" in content]
+    for path in (agree.RESULTS / "searches").glob("*.json"):
+        by_file[path] = [
+            "data_fingerprint" in trial
+            for trial in json.loads(path.read_text())["trials"]
+            if trial["status"] == "completed"
+        ]
     return (
         sum(map(all, by_file.values())),
         len(by_file),
-        "files of evaluations and studies have one",
+        "files of evaluations, searches and other studies have one",
     )
 
 

@@ -57,8 +57,8 @@ def text_of(name: str, result: dict) -> list[str]:
         f"better.",
         "",
         f"| method | mean | difference from `{best}` | 95 % interval "
-        "| seconds | examples |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| examples |",
+        "|---|---:|---:|---:|---:|",
     ]
     for method, row in result["methods"].items():
         cells = " | "
@@ -67,7 +67,6 @@ def text_of(name: str, result: dict) -> list[str]:
             cells = f"{row['difference']:+.3f} | {low:+.3f} to {high:+.3f}"
         lines.append(
             f"| `{method}` | {row['mean']:.3f} | {cells} "
-            f"| {result['seconds'][method]:.0f} "
             f"| {result['budgets'][method]['examples']:,} |"
         )
     return [

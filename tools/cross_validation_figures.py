@@ -128,7 +128,9 @@ def plane_figure(rows: dict[str, dict], title: str):
         if any(by_fold(results, f"test.{name}") for results in rows.values())
     }
     figure = Figure(figsize=(3.2 + 5.5 * len(kinds), 5), layout="constrained")
-    panels = figure.subplots(1, len(kinds), squeeze=False)[0]
+    panels = figure.subplots(
+        1, len(kinds), sharex=True, sharey=True, squeeze=False
+    )[0]
     first = next(iter(rows.values()))
     networks = untrained_networks.load().get(first["dataset"], {})
     fewer: dict[str, str] = {}

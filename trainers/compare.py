@@ -170,10 +170,14 @@ def _comparison(wanted, planned: dict, results: dict) -> dict:
         seconds[method] = (
             seconds.get(method, 0.0) + found["training"]["seconds"]
         )
-    # One for each repeat: its methods have the same data.
-    divisions = {found["data_fingerprint"] for found in results.values()}
+    # Of each repeat: its methods have the same data.
+    fingerprints = {
+        repeat: found["data_fingerprint"]
+        for (_, repeat), found in results.items()
+    }
     test_to_train = _test_to_train(
-        next(iter(planned.values())), own_divisions=len(divisions) > 1
+        next(iter(planned.values())),
+        own_divisions=len({*fingerprints.values()}) > 1,
     )
     commits = {
         part["commit"]
@@ -189,6 +193,7 @@ def _comparison(wanted, planned: dict, results: dict) -> dict:
         "test_to_train": test_to_train,
         "seconds": seconds,
         "budgets": _budgets(planned),
+        "data_fingerprints": [*fingerprints.values()],
         "commits_of_trainings": sorted(commits),
         **provenance(),
     }

@@ -37,6 +37,19 @@ def test_fingerprints_are_counted_by_file(monkeypatch, tmp_path):
         (tmp_path / folder).mkdir()
         content = json.dumps(dict.fromkeys(names, "01"))
         (tmp_path / folder / "study.json").write_text(content)
+    trials = [
+        {"status": "completed", "data_fingerprint": "01"},
+        {"status": "completed"},
+        {"status": "failed"},
+    ]
+    for folder, contents in {
+        "comparisons": [{"data_fingerprints": ["01", "02"]}, {}],
+        "searches": [{"trials": trials}, {"trials": trials[::2]}],
+    }.items():
+        (tmp_path / folder).mkdir()
+        for number, content in enumerate(contents):
+            path = tmp_path / folder / f"{number}.json"
+            path.write_text(json.dumps(content))
     runs = [
         ("a", {"data_fingerprint": "01"}),
         ("a", {}),
@@ -50,7 +63,7 @@ def test_fingerprints_are_counted_by_file(monkeypatch, tmp_path):
     )
     assert (
         audit_table.state(audit_table.fingerprints)
-        == "2 of 5 files of evaluations and studies have one"
+        == "4 of 9 files of evaluations, searches and other studies have one"
     )
 
 

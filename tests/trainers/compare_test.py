@@ -192,13 +192,15 @@ def test_two_methods_and_a_second_call(tmp_path, capsys):
     assert "recall@1" in capsys.readouterr().out
     found = json.loads((tmp_path / "runs" / "comparison.json").read_text())
     for method in ("TripletLoss", "HistogramLoss"):
-        values = []
+        values, fingerprints = [], []
         for repeat in range(2):
             folder = tmp_path / "runs" / method / f"repeat_{repeat}"
             results = json.loads((folder / "results.json").read_text())
             values.append(results["evaluation"]["test"]["recall_at_1"])
+            fingerprints.append(results["data_fingerprint"])
             assert results["training"]["epochs"] == 1
         assert found["methods"][method]["values"] == values
+        assert found["data_fingerprints"] == fingerprints
     assert (tmp_path / "runs" / "comparison.png").stat().st_size > 1000
     # Each repeat has its own division: a fifth to test, three to train.
     assert found["test_to_train"] == pytest.approx(1 / 3)
