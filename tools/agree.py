@@ -12,7 +12,8 @@ differently, and training amplifies the rounding: expect differences of about
 0.001 in rates.
 
 A file is the rerun of a study (`tools/study_files.py`) in another checkout. It
-is compared with the committed file of the same name.
+is compared with the committed file of the same name. A training of the best
+trial of a search is compared with the search (`tools/best_trial.py`).
 
 `--record` notes the rerun in `benchmarks/results/sentinels.json`, whether it
 agrees or not; `python -m tools.sentinels` makes a table of it.
@@ -78,10 +79,13 @@ def parser() -> argparse.ArgumentParser:
 
 def agree(workdir: pathlib.Path, tolerance: float, record: bool = False) -> int:
     """Compares all runs of a workdir; prints, and returns the exit code."""
+    from tools import best_trial
     from tools import sentinels
 
     if workdir.is_file():
         return agree_study(workdir, tolerance, record)
+    if search := best_trial.search_of(workdir):
+        return agree_best_trial(search, workdir, tolerance, record)
     committed = dict(committed_runs())
     compared, worst, found = 0, [], []
     for name, key, new in runs_of(workdir):
@@ -145,6 +149,23 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
     _say_worst([(name, number, *row) for number, row in far.items()])
     if record:
         sentinels.record([sentinels.of_study(path, kept, new, rows, tolerance)])
+    return 1 if far else 0
+
+
+def agree_best_trial(
+    search: pathlib.Path, workdir: pathlib.Path, tolerance: float, record: bool
+) -> int:
+    """Compares a training of the best trial of a search with the search."""
+    from tools import best_trial
+    from tools import sentinels
+
+    rows = best_trial.differences(search, workdir)
+    far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
+    _say(workdir, search, rows, far, tolerance)
+    _say_worst([(workdir, number, *row) for number, row in far.items()])
+    if record:
+        found = sentinels.of_best_trial(search, workdir, rows, tolerance)
+        sentinels.record([found])
     return 1 if far else 0
 
 

@@ -13,6 +13,7 @@ import math
 import pathlib
 
 from tools import agree
+from tools import best_trial
 from tools import study_files
 from tools.complete_config import complete_config
 from tools.generated_text import ROOT
@@ -25,6 +26,7 @@ from trainers.workdirs.json_files import write_json
 FILE = ROOT / "benchmarks" / "results" / "sentinels.json"
 PAGE = ROOT / "docs" / "results" / "reruns.md"
 UNKNOWN = "not noted"
+SEARCHES = "searches"
 BEGIN, END = "<!-- sentinels: begin -->", "<!-- sentinels: end -->"
 
 
@@ -96,6 +98,35 @@ def of_study(
         **_compared(rows, tolerance),
         **_machine(of_rerun),
         "cores_of_result": study_files.measured(committed)["cores"],
+    }
+
+
+def of_best_trial(
+    search: pathlib.Path,
+    workdir: pathlib.Path,
+    rows: dict[str, tuple[float, float, float]],
+    tolerance: float,
+) -> dict:
+    """Returns what is noted of a training of the best trial of a search.
+
+    Args:
+        search: The committed result file of the search.
+        workdir: The folder of the training.
+        rows: As for `sentinel`.
+        tolerance: The largest difference that agrees.
+
+    Raises:
+        ValueError: If the code of the rerun had changes, or was not a checkout.
+    """
+    training = run_results(workdir)["training"]
+    _require_clean(workdir, training["commit"])
+    return {
+        "table": SEARCHES,
+        "file": str(search.relative_to(agree.RESULTS)),
+        "command": best_trial.command(search),
+        **_compared(rows, tolerance),
+        **_machine(training),
+        "cores_of_result": json.loads(search.read_text())["best"]["cores"],
     }
 
 
@@ -221,8 +252,15 @@ def _summary(found: list[dict], tables: list[str]) -> list[str]:
             "cores was, and before extremes were left out."
         )
     counts = ", ".join(f"`{n}` ({c})" for n, c in not_covered().items())
+    of_searches = [row for row in found if row["table"] == SEARCHES]
+    rerun_files = {row["file"] for row in of_searches}
+    equal_files = {row["file"] for row in filter(is_equal, of_searches)}
+    every = len([*(agree.RESULTS / SEARCHES).glob("*.json")])
     return [
         *lines,
+        "",
+        f"{len(rerun_files)} of {every} searches have a rerun of all trials, "
+        f"or of the best one; {len(equal_files)} have one that agrees.",
         "",
         "The table leaves out result files that are neither the evaluation of "
         f"a single run nor a study, by folder: {counts}; and the files of "

@@ -11,6 +11,8 @@ from tools import n_digit_table
 from tools import sentinels
 from tools import study_files
 from tools import trust_table
+from trainers.config import load_recipe
+from trainers.workdirs.workdir import as_json
 
 RECIPE = "sprites_triplet"
 PATH = (
@@ -213,6 +215,56 @@ def test_a_search_is_compared_by_the_objectives_of_its_trials(tmp_path, capsys):
     file.write_text(json.dumps(search))
     assert agree.main([str(file)]) == 2
     assert "other trials" in capsys.readouterr().err
+
+
+def best_trial_again(folder, change=0.0, **fields):
+    """A training of the best trial of a search, with another objective."""
+    search = agree.RESULTS / "searches" / "an4_triplet-verification.json"
+    file = search.with_name("an4_triplet-verification_best.py")
+    found = json.loads(search.read_text())
+    score = found["best"]["objective"] + change
+    history = [{found["objective"]: score - lower} for lower in (0.2, 0, 0.1)]
+    training = {"history": history, "commit": "0" * 40, "processor": "P"}
+    config = as_json(load_recipe(str(file))) | fields
+    folder.mkdir(exist_ok=True)
+    for name, content in {
+        "config.json": {"recipe": str(file), "config": config},
+        "results.json": {"training": training | {"cores": 7}},
+    }.items():
+        (folder / name).write_text(json.dumps(content))
+    return folder
+
+
+def test_the_best_trial_is_compared_with_its_search(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(sentinels, "FILE", tmp_path / "sentinels.json")
+    words = [str(tmp_path / "run"), "--record"]
+    best_trial_again(tmp_path / "run", change=0.01)
+    assert agree.main(words) == 1
+    assert "0 of 1 numbers agree" in capsys.readouterr().out
+    (found,) = sentinels.load()
+    assert not sentinels.is_equal(found)
+    best_trial_again(tmp_path / "run", data_dir="/elsewhere")
+    assert agree.main(words) == 0
+    (found,) = sentinels.load()
+    assert found["table"] == "searches" and sentinels.is_equal(found)
+    assert found["cores"] == 7
+    # The command is one that trains the recipe of the best trial.
+    program, _, arguments = found["command"].partition(" --config ")
+    assert program == "python -m trainers.train"
+    recipe, _, workdir = arguments.partition(" --workdir ")
+    assert (agree.ROOT / recipe).is_file() and workdir.startswith("runs/")
+    text = sentinels.table([found])
+    every = len([*(agree.RESULTS / "searches").glob("*.json")])
+    assert f"1 of {every} searches have a rerun" in text
+    assert "of the best one; 1 have one that agrees." in text
+    apart = found | {"agree": 0, "command": "another"}
+    assert "; 1 have one that agrees." in sentinels.table([found, apart])
+    assert "; 0 have one that agrees." in sentinels.table([apart])
+    best_trial_again(tmp_path / "run", num_epochs=7)
+    with pytest.raises(SystemExit, match="error: .*with other fields than"):
+        agree.main(words)
 
 
 def test_a_rerun_of_a_study_is_recorded(tmp_path, monkeypatch):
