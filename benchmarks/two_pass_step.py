@@ -7,16 +7,24 @@ binomial deviance over all pairs of the batch. Peak memory is the growth of the
 resident set in a compiled step; the process is new and has only taken steps on
 a few rows. For time, both kinds of steps take turns in one process. Both start
 from the same weights. The largest difference between their updates is reported
-with the largest update.
+with the largest update. Writes `benchmarks/results/two_pass_step.json` and the
+table of `docs/training.md`.
 """
 
 import functools
+import json
 import os
 import pathlib
 import time
 
 from benchmarks import _side_by_side as side_by_side
+from benchmarks._provenance import provenance
+from tools.generated_text import ROOT
+from tools.generated_text import write_between
 
+RESULT = side_by_side.RESULTS / "two_pass_step.json"
+PAGE = ROOT / "docs" / "training.md"
+BEGIN, END = "<!-- two-pass step: begin -->", "<!-- two-pass step: end -->"
 BATCHES, PIECE_SIZE, NUM_PER_CLASS = (512, 1024, 2048), 128, 8
 ROUNDS = 8
 
@@ -100,7 +108,6 @@ def time_and_difference(num_rows):
                         start, model.get_weights(), strict=True
                     )
                 ]
-    median = {name: float(np.median(s)) for name, s in seconds.items()}
     largest = max(float(np.abs(u).max()) for u in updates["whole"])
     difference = max(
         float(np.abs(whole - pieces).max())
@@ -108,18 +115,59 @@ def time_and_difference(num_rows):
     )
     assert difference <= 1e-5 * max(1, largest), (difference, largest)
     return {
-        "median_seconds": median,
-        "ratio": median["pieces"] / median["whole"],
+        "seconds": seconds,
         "largest_update": largest,
         "largest_difference": difference,
     }
 
 
+def table(result: dict) -> str:
+    """Returns the Markdown between the marks."""
+    lines = [
+        "| rows | memory, whole | in pieces | seconds, whole | in pieces "
+        "| times as long |",
+        "|---:|---:|---:|---:|---:|---:|",
+    ]
+    for num_rows, found in result["batches"].items():
+        peaks = (
+            "" if peak is None else f"{peak / 2**20:.0f} MiB"
+            for peak in found["peak_bytes"].values()
+        )
+        both = found["seconds"]
+        ratios = [
+            pieces / whole
+            for whole, pieces in zip(both["whole"], both["pieces"], strict=True)
+        ]
+        times = (
+            side_by_side.shown(values, 2)
+            for values in (both["whole"], both["pieces"], ratios)
+        )
+        cells = f"{int(num_rows):,}", *peaks, *times
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"A step of the network of MNIST with binomial deviance, whole and "
+            f"in pieces of {result['piece_size']} rows: median (quartiles) of "
+            f"{result['rounds']} rounds, `{result['command']}`, commit "
+            f"{result['commit'][:7]}; {result['processor']}, "
+            f"{result['cores']} cores, load before "
+            f"{result['load_average_before']:.1f}.",
+        ]
+    )
+
+
+def load() -> dict:
+    return json.loads(RESULT.read_text())
+
+
 def main() -> None:
+    started = time.perf_counter()
+    before = {"load_average_before": os.getloadavg()[0], **provenance()}
     measured = {}
-    started, load_average = time.perf_counter(), os.getloadavg()[0]
-    print(f"{'rows':>6}  peak MiB whole, pieces   seconds whole, pieces")
     for num_rows in BATCHES:
+        print(f"{num_rows} rows", flush=True)
         peaks = {}
         for name, piece_size in (("whole", None), ("pieces", PIECE_SIZE)):
             with side_by_side.process() as fresh:
@@ -128,37 +176,23 @@ def main() -> None:
                 ).result()
         with side_by_side.process() as fresh:
             entry = fresh.submit(time_and_difference, num_rows).result()
-        measured[num_rows] = {"peak_bytes": peaks, **entry}
-        mebibytes = [
-            "" if peak is None else f"{peak / 2**20:.0f}"
-            for peak in peaks.values()
-        ]
-        seconds = [f"{s:.2f}" for s in entry["median_seconds"].values()]
-        print(
-            f"{num_rows:>6}  {mebibytes[0]:>14}{mebibytes[1]:>8}"
-            f"{seconds[0]:>17}{seconds[1]:>8}",
-            flush=True,
-        )
+        measured[str(num_rows)] = {"peak_bytes": peaks, **entry}
 
-    from trainers.terminal.quiet import import_tensorflow
-
-    import_tensorflow()
     from trainers.workdirs.json_files import write_json
-    from trainers.workdirs.provenance import provenance
 
-    path = side_by_side.RESULTS / "two_pass_step.json"
     result = {
         "command": "python -m benchmarks.two_pass_step",
         "piece_size": PIECE_SIZE,
         "rounds": ROUNDS,
-        "load_average_before": load_average,
         "batches": measured,
         "seconds": time.perf_counter() - started,
-        **provenance(),
+        **before,
     }
-    path.parent.mkdir(exist_ok=True)
-    write_json(path, result)
-    print(f"Wrote {path.relative_to(side_by_side.RESULTS.parents[1])}")
+    RESULT.parent.mkdir(exist_ok=True)
+    write_json(RESULT, result)
+    text = table(result)
+    write_between(PAGE, BEGIN, END, text)
+    print(f"{text}\nWrote {RESULT.relative_to(ROOT)} and {PAGE.name}")
 
 
 if __name__ == "__main__":
