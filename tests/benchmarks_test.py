@@ -22,6 +22,7 @@ from benchmarks import kill_runs
 from benchmarks import prediction_samplers
 from benchmarks import prototype_choices
 from benchmarks import serving_load
+from benchmarks import two_pass_step
 from benchmarks import watching_cost
 from embeddings_tf import losses
 from tests.datasets.image_folders import write_classes
@@ -340,6 +341,7 @@ def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
         kill_runs,
         prediction_samplers,
         prototype_choices,
+        two_pass_step,
     ],
 )
 def test_tables_of_measurements_are_of_the_result_files(module):
