@@ -170,7 +170,7 @@ def _comparison(wanted, planned: dict, results: dict) -> dict:
         seconds[method] = (
             seconds.get(method, 0.0) + found["training"]["seconds"]
         )
-    # Of each repeat: its methods have the same data.
+    # The methods of a repeat have the same data.
     fingerprints = {
         repeat: found["data_fingerprint"]
         for (_, repeat), found in results.items()
