@@ -177,7 +177,8 @@ def together(kept_files: dict[pathlib.Path, dict]) -> dict:
     """Joins the runs and seeds of a recipe, as `load`, from result files.
 
     Raises:
-        ValueError: If two runs differ in more than the seed and the fold.
+        ValueError: If two runs differ in more than the seed and the fold, or
+            if the runs do from which they started.
     """
     found = collections.defaultdict(dict)
     for results in kept_files.values():
@@ -190,12 +191,27 @@ def together(kept_files: dict[pathlib.Path, dict]) -> dict:
             key = data_of(recipe, config), protocol, recipe
             found[key][name, results["seed"]] = run
     for (dataset, protocol, recipe), runs in found.items():
+        what = f"{recipe} on {dataset}, {protocol}"
+        named = {
+            f"{name} of seed {seed}": run for (name, seed), run in runs.items()
+        }
+        starts = {
+            name: run["initial_run"]
+            for name, run in named.items()
+            if "initial_run" in run
+        }
+        # Seeds start from other folders, which have the same recipe.
+        folders = {
+            name: {"initial_weights": start["recipe"]}
+            for name, start in starts.items()
+        }
         require_one_config(
-            f"{recipe} on {dataset}, {protocol}",
-            {
-                f"{name} of seed {seed}": run["config"]
-                for (name, seed), run in runs.items()
-            },
+            what,
+            {n: run["config"] | folders.get(n, {}) for n, run in named.items()},
+        )
+        require_one_config(
+            f"{what}, which start from other runs",
+            {name: start["config"] for name, start in starts.items()},
         )
     return dict(found)
 

@@ -368,6 +368,30 @@ def test_the_encoders_of_a_cross_validation_are_trained_first(
     assert "trainers.train --config" in one and "--config.folds.fold=2" in one
 
 
+def test_seeds_may_start_from_runs_that_differ_in_the_seed_alone():
+    recipe = METHOD.replace("beside", "frozen")
+
+    def kept(seed, num_epochs, folder):
+        start = {"seed": seed, "num_epochs": num_epochs}
+        start = recipe_fields(load_recipe(METHOD)) | start
+        own = {"seed": seed, "initial_weights": f"runs/{folder}"}
+        config = recipe_fields(load_recipe(recipe)) | own
+        first = {"recipe": METHOD, "config": start}
+        run = {"config": config, "initial_run": first}
+        return {"recipe": recipe, "seed": seed, "runs": {"fold_1": run}}
+
+    files = {"a": kept(0, 3, METHOD), "b": kept(1, 3, f"{METHOD}-seed_1")}
+    (runs,) = verification_results.together(files).values()
+    assert [*runs] == [("fold_1", 0), ("fold_1", 1)]
+    files["b"] = kept(1, 4, f"{METHOD}-seed_1")
+    with pytest.raises(ValueError, match="start from other runs.*num_epochs"):
+        verification_results.together(files)
+    files["b"] = kept(1, 3, "another")
+    files["b"]["runs"]["fold_1"]["initial_run"]["recipe"] = "another"
+    with pytest.raises(ValueError, match="differ in config.initial_weights"):
+        verification_results.together(files)
+
+
 def test_the_numbers_of_a_figure_do_not_touch():
     # A twentieth of the axis is a factor of (50.5 / 6.5)**0.05, 1.11: 42 / 38
     # is less, 44 / 38 is more.
