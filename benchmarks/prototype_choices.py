@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "prototype_choices.json"
 PAGE = ROOT / "docs" / "stochastic_prototypes.md"
 BEGIN, END = "<!-- choices: begin -->", "<!-- choices: end -->"
-SEEDS, STEPS, CLASSES = (0, 1, 2), 500, 70
+SEEDS, STEPS, CLASSES = tuple(range(10)), 500, 70
 # Sampler, initial variance (the default of the layer is 0.69), supports.
 CASES = {
     "intersection, 5 supports": ("intersection", None, 5),
