@@ -4,7 +4,7 @@
 
 Trains stochastic prototypes on two-digit numbers of scikit-learn's digits for
 500 episodes, with each sampler, initial variance and number of supports and
-three seeds each. Then classifies numbers of held-out classes with different
+ten seeds each. Then classifies numbers of held-out classes with different
 numbers of samples per prediction. Takes some minutes; writes
 `benchmarks/results/prototype_choices.json` and the table in
 `docs/stochastic_prototypes.md`.
