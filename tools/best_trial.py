@@ -9,7 +9,6 @@ table of the search.
 """
 
 import json
-import math
 import pathlib
 
 from tools import agree
@@ -17,6 +16,7 @@ from tools.run_files import run_recipe_and_config
 from tools.run_files import run_results
 from trainers.config import load_recipe
 from trainers.workdirs.workdir import as_json
+from tuning.trial_files import objective_value
 
 ENDING = "_best.py"
 
@@ -50,10 +50,8 @@ def differences(
             f"expected a run of this command: {command(search)}"
         )
     kept = json.loads(search.read_text("utf-8"))
-    best, objective = kept["best"], kept["objective"]
-    choose = {"max": max, "min": min}[kept["direction"]]
-    history = run_results(workdir)["training"]["history"]
-    new = choose(epoch.get(objective, math.nan) for epoch in history)
+    best = kept["best"]
+    new = objective_value(run_results(workdir)["training"], kept["objective"])
     name = f"trials.{best['trial']}.objective"
     return agree.apart({name: best["objective"]}, {name: new})
 

@@ -10,7 +10,9 @@ import contextlib
 import pathlib
 import sys
 import time
+from collections.abc import Mapping
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from trainers import command_line
 from trainers.checked_arguments import checked_arguments
@@ -31,6 +33,7 @@ from trainers.workdirs.workdir import require_same_code
 from tuning.chief import leave_gpus
 from tuning.chief import role_of_this_process
 from tuning.chief import serve
+from tuning.fixed_fields import fixed_fields
 from tuning.full_length import kept_in_full
 from tuning.full_length import to_full_length
 from tuning.search_report import SearchReport
@@ -209,8 +212,9 @@ def _tuner(path: pathlib.Path, run: Run, draw, asked: dict):
 
     from tuning.tuner import Tuner
 
+    fixed = fixed_fields(run, run_maker(run, draw), asked["overrides"])
     return Tuner(
-        run_maker(run, draw),
+        run_maker(run, draw, fixed),
         recipe_name(asked["recipe"]),
         keras_tuner.Objective(asked["objective"], asked["direction"]),
         asked["num_trials"],
@@ -245,11 +249,9 @@ def _lead(path: pathlib.Path, role: str, run: Run, draw, asked: dict) -> tuple:
     Returns:
         The tuner and the results.
     """
-    import keras_tuner
-
     is_claimed = contains_run(path, run, search=_same(asked))
     if not is_claimed:
-        run_maker(run, draw)(keras_tuner.HyperParameters())
+        fixed_fields(run, run_maker(run, draw), asked["overrides"])
         _check_recipe(run, asked["objective"])
     claim(path, recipe_name(asked["recipe"]), run, search=_same(asked))
     tuner = _tuner(path, run, draw, asked)
@@ -319,11 +321,19 @@ def _fields_of_full_length(draw, tuner, results: dict) -> list[str]:
     return to_full_length(short, full, overrides)
 
 
-def run_maker(run: Run, space):
-    """Returns a function from hyperparameters to a run."""
+def run_maker(run: Run, space, fixed: Mapping = MappingProxyType({})):
+    """Returns a function from hyperparameters to a run.
+
+    Args:
+        run: The recipe with its overrides.
+        space: The function of the space.
+        fixed: Hyperparameters that keep a value, from `fixed_fields`.
+    """
     import ml_collections
 
     def make_run(hyperparameters):
+        for name, value in fixed.items():
+            hyperparameters.Fixed(name, value)
         config = ml_collections.ConfigDict(config_of(run))
         try:
             with config.ignore_type():  # a schedule may replace a number
