@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+from collections.abc import Mapping
 
 from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
@@ -217,12 +218,20 @@ def disentangled(found: dict, dataset: str) -> dict[str, dict]:
     }
 
 
-def retrieved(found: dict, dataset: str) -> dict[str, dict]:
-    """Returns results on a data set by loss, in the paper's order."""
+def retrieved(
+    found: dict, dataset: str, losses: Mapping[str, str] = LOSSES
+) -> dict[str, dict]:
+    """Returns results on a data set by loss, in the paper's order.
+
+    Args:
+        found: Results by recipe and data set.
+        dataset: Name of the data set.
+        losses: Names in tables, by the end of a recipe's name.
+    """
     prefix = dataset.partition("/")[0]
     return {
         name: found[f"{prefix}_retrieval_{loss}", dataset]
-        for loss, name in LOSSES.items()
+        for loss, name in losses.items()
         if (f"{prefix}_retrieval_{loss}", dataset) in found
     }
 

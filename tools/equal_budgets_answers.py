@@ -16,6 +16,7 @@ from tools.cross_validation_results import COMPARED
 from tools.cross_validation_results import RETRIEVAL
 from tools.equal_budgets_table import OURS
 from tools.equal_budgets_table import PAGE
+from tools.equal_budgets_table import WIDE
 from tools.generated_text import ROOT
 from tools.generated_text import collect_folders
 from tools.generated_text import write_between
@@ -103,12 +104,15 @@ def retrieval(before: dict, after: dict) -> str:
     """
     columns = {}
     for dataset, title in RETRIEVAL.items():
-        rows = of_folds.rankings(of_folds.retrieved(after, dataset))
+        rows = of_folds.rankings(
+            of_folds.retrieved(after, dataset, winners.RETRIEVING)
+        )
         if OURS in rows:
             columns[title] = (
                 rows,
                 of_folds.rankings(of_folds.retrieved(before, dataset)),
             )
+    recipes = {winners.WIDE: WIDE}
     losses = [*dict.fromkeys(n for rows, _ in columns.values() for n in rows)]
     lines = [
         [f"{OURS}, recall@1 in %"]
@@ -125,7 +129,10 @@ def retrieval(before: dict, after: dict) -> str:
             )
     lines += [
         [f"{loss}: the winner against the recipe's values"]
-        + [_against(rows, loss, old, loss) for rows, old in columns.values()]
+        + [
+            _against(rows, loss, old, recipes.get(loss, loss))
+            for rows, old in columns.values()
+        ]
         for loss in losses
     ]
     return _table(["", *columns], lines)
