@@ -32,6 +32,21 @@ def require_one_config(what: str, configs: Mapping[object, dict]) -> None:
             )
 
 
+def without_start(config: dict, run: dict) -> dict:
+    """Returns a config whose `initial_weights` is a recipe, not a folder.
+
+    Seeds start from other folders, which have runs of one recipe.
+
+    Args:
+        config: The config of a run.
+        run: The run in a result file, with the `initial_run` from which it
+            started, if any.
+    """
+    if "initial_run" not in run:
+        return config
+    return config | {"initial_weights": run["initial_run"]["recipe"]}
+
+
 def _comparable(config: dict) -> dict:
     """A config without its seed and the number of its fold."""
     config = complete_config(config)

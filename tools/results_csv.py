@@ -25,6 +25,7 @@ from tools import out_of_distribution_table as unknown
 from tools.agree import NOT_COMPARED
 from tools.agree import ROOT
 from tools.one_config import require_one_config
+from tools.one_config import without_start
 from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
 from tools.sampler_series import series_of
@@ -60,7 +61,7 @@ def numbers() -> Iterator[dict]:
                 yield from rows
                 for row in rows[:1]:
                     cell = tuple(row[column] for column in CELL[:-1])
-                    configs[cell][path.name, name] = config
+                    configs[cell][path.name, name] = without_start(config, run)
     for cell, of_cell in configs.items():
         require_one_config(", ".join(cell), of_cell)
 

@@ -11,6 +11,7 @@ from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.keep_result import refuse_winner
 from tools.one_config import require_one_config
+from tools.one_config import without_start
 from tools.paired_difference import means_of_shared_seeds
 from tools.run_files import run_config
 from tools.run_files import run_results
@@ -195,23 +196,17 @@ def together(kept_files: dict[pathlib.Path, dict]) -> dict:
         named = {
             f"{name} of seed {seed}": run for (name, seed), run in runs.items()
         }
-        starts = {
-            name: run["initial_run"]
-            for name, run in named.items()
-            if "initial_run" in run
-        }
-        # Seeds start from other folders, which have the same recipe.
-        folders = {
-            name: {"initial_weights": start["recipe"]}
-            for name, start in starts.items()
-        }
         require_one_config(
             what,
-            {n: run["config"] | folders.get(n, {}) for n, run in named.items()},
+            {n: without_start(r["config"], r) for n, r in named.items()},
         )
         require_one_config(
             f"{what}, which start from other runs",
-            {name: start["config"] for name, start in starts.items()},
+            {
+                name: run["initial_run"]["config"]
+                for name, run in named.items()
+                if "initial_run" in run
+            },
         )
     return dict(found)
 
