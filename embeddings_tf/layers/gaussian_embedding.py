@@ -44,7 +44,7 @@ class GaussianEmbedding(keras.layers.Layer):
             logarithm and inverse finite.
         initial_variance: Variance the layer starts from on a zero input
             (sets the bias), at most 1e18. None: zero bias, 0.69. The naive
-            sampler of `StochasticPrototypes` with few samples does not leave
+            sampler of `StochasticPrototypes` with few samples often stays at
             chance level from 0.69; 0.05 works.
         kernel_initializer: As in `keras.layers.Dense`.
         projection: Whether the layer has weights `W` and `b`. False: the input
