@@ -114,19 +114,34 @@ def retrieval(before: dict, after: dict) -> str:
             )
     recipes = {winners.WIDE: WIDE}
     losses = [*dict.fromkeys(n for rows, _ in columns.values() for n in rows)]
-    lines = [
-        [f"{OURS}, recall@1 in %"]
-        + [f"{_mean(rows[OURS]):.1f}" for rows, _ in columns.values()]
-    ]
-    for loss in losses:
-        if loss != OURS:
-            lines.append(
-                [f"against {loss}"]
-                + [
-                    _against(rows, OURS, rows, loss)
-                    for rows, _ in columns.values()
-                ]
-            )
+    lines = []
+    for ours in (OURS, winners.WIDE):
+        if ours not in losses:
+            continue
+        lines.append(
+            [f"{ours}, recall@1 in %"]
+            + [
+                f"{_mean(rows[ours]):.1f}" if ours in rows else ""
+                for rows, _ in columns.values()
+            ]
+        )
+        for loss in losses:
+            if loss not in (OURS, winners.WIDE):
+                lines.append(
+                    [f"{ours} against {loss}"]
+                    + [
+                        _against(rows, ours, rows, loss)
+                        for rows, _ in columns.values()
+                    ]
+                )
+    if winners.WIDE in losses:
+        lines.append(
+            [f"{winners.WIDE} against {OURS}"]
+            + [
+                _against(rows, winners.WIDE, rows, OURS)
+                for rows, _ in columns.values()
+            ]
+        )
     lines += [
         [f"{loss}: the winner against the recipe's values"]
         + [

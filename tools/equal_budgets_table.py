@@ -261,6 +261,12 @@ def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
         pairs[f"{when}: {best} minus {OURS}"] = found
         gaps.append([_by_fold(*pair) for pair in found])
     pairs["gap before minus gap after"] = [*zip(*gaps, strict=True)]
+    if winners.WIDE in after:
+        wide = recalls((after[best], "test"), (after[winners.WIDE], "test"), ks)
+        pairs[f"gap before minus gap after, {winners.WIDE}"] = [
+            (of_before, _by_fold(*pair))
+            for of_before, pair in zip(gaps[0], wide, strict=True)
+        ]
     pairs |= {
         f"after: {best} minus {name}": recalls(
             (after[best], "test"), (results, "test"), ks
