@@ -140,15 +140,19 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
         "one random search for every method in the tables of equal budgets, "
         "whose trials, winners and commands are kept, for disentangling and "
         "retrieval on Sprites, retrieval on Omniglot, and AN4: "
-        "[equal budgets](equal_budgets.md); the beta-VAE on frames that show "
-        "the weapon and verification on other data were not searched",
+        "[equal budgets](equal_budgets.md); verification on other data was "
+        "not searched",
         (
             *(
                 f"equal_budgets/sprites_{method}-sprites-{frames}-*.json"
-                for method in ("f_statistic", "triplet", "histogram")
+                for method in (
+                    "f_statistic",
+                    "triplet",
+                    "histogram",
+                    "beta_vae",
+                )
                 for frames in ("all_frames", "weapon_visible")
             ),
-            "equal_budgets/sprites_beta_vae-*.json",
             *(
                 f"equal_budgets/{recipes}_retrieval_{loss}-{data}-*.json"
                 for recipes, data in (
@@ -166,6 +170,7 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
                 )
             ),
             "equal_budgets/omniglot_retrieval_learned_distance-*.json",
+            "equal_budgets/omniglot_retrieval_f_statistic_70_of_500-*.json",
             *(
                 f"equal_budgets/an4_{method}-*.json"
                 for method in (
