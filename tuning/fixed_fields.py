@@ -56,7 +56,7 @@ def _place(run: Run, name: str) -> tuple:
     """Returns the name of the object that has a field, and its value.
 
     A space may draw another object, such as another schedule of the learning
-    rate, whose fields are not those of the overrides.
+    rate. The overrides are not about its fields.
     """
     found, value = None, config_of(run)
     for part in name.split("."):
