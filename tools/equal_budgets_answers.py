@@ -16,7 +16,7 @@ from tools.cross_validation_results import COMPARED
 from tools.cross_validation_results import RETRIEVAL
 from tools.equal_budgets_table import OURS
 from tools.equal_budgets_table import PAGE
-from tools.equal_budgets_table import WIDE
+from tools.equal_budgets_table import WIDE_RECIPE
 from tools.generated_text import ROOT
 from tools.generated_text import collect_folders
 from tools.generated_text import write_between
@@ -112,10 +112,10 @@ def retrieval(before: dict, after: dict) -> str:
                 rows,
                 of_folds.rankings(of_folds.retrieved(before, dataset)),
             )
-    recipes = {winners.WIDE: WIDE}
+    recipes = {winners.WIDE_WINNER: WIDE_RECIPE}
     losses = [*dict.fromkeys(n for rows, _ in columns.values() for n in rows)]
     lines = []
-    for ours in (OURS, winners.WIDE):
+    for ours in (OURS, winners.WIDE_WINNER):
         if ours not in losses:
             continue
         lines.append(
@@ -126,7 +126,7 @@ def retrieval(before: dict, after: dict) -> str:
             ]
         )
         for loss in losses:
-            if loss not in (OURS, winners.WIDE):
+            if loss not in (OURS, winners.WIDE_WINNER):
                 lines.append(
                     [f"{ours} against {loss}"]
                     + [
@@ -134,11 +134,11 @@ def retrieval(before: dict, after: dict) -> str:
                         for rows, _ in columns.values()
                     ]
                 )
-    if winners.WIDE in losses:
+    if winners.WIDE_WINNER in losses:
         lines.append(
-            [f"{winners.WIDE} against {OURS}"]
+            [f"{winners.WIDE_WINNER} against {OURS}"]
             + [
-                _against(rows, winners.WIDE, rows, OURS)
+                _against(rows, winners.WIDE_WINNER, rows, OURS)
                 for rows, _ in columns.values()
             ]
         )

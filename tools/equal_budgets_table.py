@@ -36,7 +36,7 @@ from trainers.workdirs.workdir import as_json
 PAGE = ROOT / "docs" / "results" / "equal_budgets.md"
 OURS = of_folds.LOSSES["f_statistic"]
 # The encoder of the paper's retrieval, with the values of the recipe.
-WIDE = f"{OURS}, 70 of 500 dimensions"
+WIDE_RECIPE = f"{OURS}, 70 of 500 dimensions"
 BEFORE = (
     "Before the search are the rows of [disentangling and retrieval]"
     "(sprites_and_omniglot.md), which have their own numbers of batches. The "
@@ -261,9 +261,11 @@ def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
         pairs[f"{when}: {best} minus {OURS}"] = found
         gaps.append([_by_fold(*pair) for pair in found])
     pairs["gap before minus gap after"] = [*zip(*gaps, strict=True)]
-    if winners.WIDE in after:
-        wide = recalls((after[best], "test"), (after[winners.WIDE], "test"), ks)
-        pairs[f"gap before minus gap after, {winners.WIDE}"] = [
+    if winners.WIDE_WINNER in after:
+        wide = recalls(
+            (after[best], "test"), (after[winners.WIDE_WINNER], "test"), ks
+        )
+        pairs[f"gap before minus gap after, {winners.WIDE_WINNER}"] = [
             (of_before, _by_fold(*pair))
             for of_before, pair in zip(gaps[0], wide, strict=True)
         ]
@@ -274,10 +276,10 @@ def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
         for name, results in after.items()
         if name not in (best, OURS)
     }
-    if WIDE in before:
+    if WIDE_RECIPE in before:
         for name, results in after.items():
-            pairs[f"before: {WIDE}, minus after: {name}"] = recalls(
-                (before[WIDE], "test"), (results, "test"), ks
+            pairs[f"before: {WIDE_RECIPE}, minus after: {name}"] = recalls(
+                (before[WIDE_RECIPE], "test"), (results, "test"), ks
             )
     ratio = ratio_of_test_to_train(after[OURS]["config"])
     names = [f"recall@{k}" for k in ks]

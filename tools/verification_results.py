@@ -179,7 +179,8 @@ def together(kept_files: dict[pathlib.Path, dict]) -> dict:
 
     Raises:
         ValueError: If two runs differ in more than the seed and the fold, or
-            if the runs do from which they started.
+            if the runs do from which they started; if several seeds did not
+            start from runs of their seeds.
     """
     found = collections.defaultdict(dict)
     for results in kept_files.values():
@@ -200,6 +201,14 @@ def together(kept_files: dict[pathlib.Path, dict]) -> dict:
             what,
             {n: without_start(r["config"], r) for n, r in named.items()},
         )
+        several = len({seed for _, seed in runs}) > 1
+        for name, run in named.items():
+            start = run.get("initial_run", run)["config"]
+            if several and start["seed"] != run["config"]["seed"]:
+                raise ValueError(
+                    f"{what}: {name} started from a run of seed "
+                    f"{start['seed']}; expected the seed of the run"
+                )
         require_one_config(
             f"{what}, which start from other runs",
             {

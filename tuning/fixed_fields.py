@@ -24,7 +24,8 @@ def fixed_fields(run: Run, make_run, overrides: Sequence[str]) -> dict:
 
     Raises:
         ValueError: If the space would give the field of an override another
-            value, which cannot be kept.
+            value, which cannot be kept, or if it makes no run with them. It is
+            tried at both ends of the ranges of all other values.
     """
     names = [
         override.partition("=")[0].removeprefix("training.")
@@ -36,10 +37,11 @@ def fixed_fields(run: Run, make_run, overrides: Sequence[str]) -> dict:
         for found in _drawn(make_run, {}).space
         if found.name in given and isinstance(given[found.name][1], FIXED)
     }
-    for end in ENDS:
-        try:
-            made = make_run(_drawn(make_run, fixed, end))
-        except ValueError:  # a trial with these values fails alone
+    made_runs = [_made(make_run, fixed, end) for end in ENDS]
+    if all(isinstance(made, ValueError) for made in made_runs):
+        raise made_runs[0]
+    for made in made_runs:
+        if isinstance(made, ValueError):  # a trial with these values fails
             continue
         for name, (section, value) in given.items():
             new_section, new = _place(made, name)
@@ -50,6 +52,14 @@ def fixed_fields(run: Run, make_run, overrides: Sequence[str]) -> dict:
                     "out, or give a --space of your own that does not set it"
                 )
     return fixed
+
+
+def _made(make_run, fixed: dict, end: float) -> Run | ValueError:
+    """Returns the run of one end of all draws, or why there is none."""
+    try:
+        return make_run(_drawn(make_run, fixed, end))
+    except ValueError as error:
+        return error
 
 
 def _place(run: Run, name: str) -> tuple:

@@ -34,10 +34,19 @@ def choose_class_batches(hyperparameters, config, num_examples: int) -> None:
     """Draws the examples of a class; a batch has `num_examples` in all.
 
     Half of the examples of a class are supports, for methods that have them.
+
+    Raises:
+        ValueError: If a number that an override keeps does not divide
+            `num_examples` into at least two classes.
     """
     number = hyperparameters.Choice(
         "batches.num_per_class", list(NUM_PER_CLASS)
     )
+    if number < 1 or num_examples % number or num_examples < 2 * number:
+        raise ValueError(
+            f"config.batches.num_per_class must divide {num_examples}, the "
+            f"examples of a batch, into at least two classes; received {number}"
+        )
     set_field(config, "batches.num_per_class", number)
     set_field(config, "batches.num_classes", num_examples // number)
     section, _ = _method(config)

@@ -386,6 +386,10 @@ def test_seeds_may_start_from_runs_that_differ_in_the_seed_alone():
     files["b"] = kept(1, 4, f"{METHOD}-seed_1")
     with pytest.raises(ValueError, match="start from other runs.*num_epochs"):
         verification_results.together(files)
+    files["b"] = kept(1, 3, f"{METHOD}-seed_1")
+    files["b"]["runs"]["fold_1"]["initial_run"]["config"]["seed"] = 0
+    with pytest.raises(ValueError, match="started from a run of seed 0"):
+        verification_results.together(files)
     files["b"] = kept(1, 3, "another")
     files["b"]["runs"]["fold_1"]["initial_run"]["recipe"] = "another"
     with pytest.raises(ValueError, match="differ in config.initial_weights"):

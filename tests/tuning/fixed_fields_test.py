@@ -102,6 +102,13 @@ def test_values_that_the_recipe_refuses_are_no_conflict():
     assert fixed == {"encoder.dim": 32}
 
 
+@pytest.mark.parametrize("number", [7, 40, 100])
+def test_a_batch_that_does_not_divide_into_classes_is_refused(number):
+    message = f"num_per_class must divide 60, .*; received {number}"
+    with pytest.raises(ValueError, match=message):
+        found([f"batches.num_per_class={number}"], retrieval_space())
+
+
 def test_a_value_that_cannot_be_kept_is_refused():
     def space(hyperparameters, config):
         norm = hyperparameters.Choice("optimizer.clipnorm", [1.0, 10.0])
