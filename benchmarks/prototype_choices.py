@@ -17,6 +17,8 @@ import time
 
 from tools.generated_text import hardware
 from tools.generated_text import write_between
+from tools.paired_difference import paired_difference
+from tools.paired_difference import rounded
 from trainers.terminal.quiet import import_tensorflow
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -32,6 +34,8 @@ CASES = {
     "naive, initial variance 0.05": ("naive", 0.05, 5),
 }
 SAMPLES = (1, 10, 50, 200)
+# Three times the accuracy of chance.
+LEARNED = 0.1
 
 
 def trained(sampler, initial_variance, num_support, seed):
@@ -104,12 +108,34 @@ def table(result: dict) -> str:
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines += [
         "",
-        f"Accuracy in %, mean (smallest to largest) of {len(SEEDS)} seeds "
-        f"after {STEPS} episodes, by the samples of a prediction; chance is "
-        f"{100 / 30:.1f} %. `python -m benchmarks.prototype_choices`, commit "
+        _in_words(result["accuracy"]),
+        "",
+        f"Accuracy in %, mean (smallest to largest) of {len(result['seeds'])} "
+        f"seeds after {result['steps']} episodes, by the samples of a "
+        f"prediction; chance is {100 / 30:.1f} %. "
+        f"`python -m benchmarks.prototype_choices`, commit "
         f"{result['commit'][:7]}; {hardware([result])}.",
     ]
     return "\n".join(lines)
+
+
+def _in_words(accuracy: dict) -> str:
+    """How many seeds learn, and whether the samplers differ."""
+    last = {
+        name: dict(enumerate(by_samples[str(SAMPLES[-1])]))
+        for name, by_samples in accuracy.items()
+    }
+    learned = "; ".join(
+        f"{name}: {sum(value > LEARNED for value in values.values())}"
+        for name, values in last.items()
+    )
+    intersection, *_, naive = last.values()
+    found = paired_difference(naive, intersection)
+    return (
+        f"Seeds above {100 * LEARNED:.0f} % with {SAMPLES[-1]} samples: "
+        f"{learned}. The last row minus the first: {100 * found.mean:+.1f} "
+        f"points, p {rounded(found.p)} (paired t-test over seeds)."
+    )
 
 
 def main() -> None:

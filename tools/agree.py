@@ -143,13 +143,9 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
         )
         return 2
     rows = apart(*map(study_files.numbers, (kept, new)))
-    far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
-    name = f"{file.parent.name}/{file.stem}"
-    _say(name, path, rows, far, tolerance)
-    _say_worst([(name, number, *row) for number, row in far.items()])
     if record:
         sentinels.record([sentinels.of_study(path, kept, new, rows, tolerance)])
-    return 1 if far else 0
+    return _say_all(f"{file.parent.name}/{file.stem}", path, rows, tolerance)
 
 
 def agree_best_trial(
@@ -160,12 +156,17 @@ def agree_best_trial(
     from tools import sentinels
 
     rows = best_trial.differences(search, workdir)
-    far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
-    _say(workdir, search, rows, far, tolerance)
-    _say_worst([(workdir, number, *row) for number, row in far.items()])
     if record:
         found = sentinels.of_best_trial(search, workdir, rows, tolerance)
         sentinels.record([found])
+    return _say_all(workdir, search, rows, tolerance)
+
+
+def _say_all(name, path, rows, tolerance) -> int:
+    """Prints a comparison, and returns the exit code."""
+    far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
+    _say(name, path, rows, far, tolerance)
+    _say_worst([(name, number, *row) for number, row in far.items()])
     return 1 if far else 0
 
 

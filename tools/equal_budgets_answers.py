@@ -125,23 +125,15 @@ def retrieval(before: dict, after: dict) -> str:
                 for rows, _ in columns.values()
             ]
         )
-        for loss in losses:
-            if loss not in (OURS, winners.WIDE_WINNER):
-                lines.append(
-                    [f"{ours} against {loss}"]
-                    + [
-                        _against(rows, ours, rows, loss)
-                        for rows, _ in columns.values()
-                    ]
-                )
-    if winners.WIDE_WINNER in losses:
-        lines.append(
-            [f"{winners.WIDE_WINNER} against {OURS}"]
-            + [
-                _against(rows, winners.WIDE_WINNER, rows, OURS)
-                for rows, _ in columns.values()
-            ]
-        )
+        rivals = [
+            loss for loss in losses if loss not in (OURS, winners.WIDE_WINNER)
+        ]
+        rivals += [OURS] * (ours != OURS)
+        lines += [
+            [f"{ours} against {loss}"]
+            + [_against(rows, ours, rows, loss) for rows, _ in columns.values()]
+            for loss in rivals
+        ]
     lines += [
         [f"{loss}: the winner against the recipe's values"]
         + [

@@ -277,6 +277,13 @@ def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
         if name not in (best, OURS)
     }
     if WIDE_RECIPE in before:
+        first = max(
+            (name for name in before if not name.startswith(OURS)),
+            key=lambda name: _recall_at_1(before[name]),
+        )
+        pairs[f"before: {first} minus {WIDE_RECIPE}"] = recalls(
+            (before[first], "test"), (before[WIDE_RECIPE], "test"), ks
+        )
         for name, results in after.items():
             pairs[f"before: {WIDE_RECIPE}, minus after: {name}"] = recalls(
                 (before[WIDE_RECIPE], "test"), (results, "test"), ks

@@ -140,6 +140,9 @@ DIGITS: tuple[Question, ...] = (
         for score in (DISTANCE, COSINE, PLDA)
     ),
 )
+# What the other scores of lifted structure owe to the distance.
+TOGETHER = "lifted structure together with the distance"
+LIFTED_ALONE = "lifted structure alone"
 ALONE = {WITHOUT: ("without_classifier", DISTANCE)}
 CHARACTERS: tuple[Question, ...] = (
     (
@@ -162,6 +165,13 @@ CHARACTERS: tuple[Question, ...] = (
         _own("triplet_classifier", COSINE, AS_NORM, PLDA),
     ),
     *_on_encoder_of("lifted_structure", (L2, COSINE, AS_NORM, PLDA), ALONE),
+    *(
+        (
+            *_by(TOGETHER, "lifted_structure_joint", score).popitem(),
+            _by(LIFTED_ALONE, "lifted_structure_beside", score),
+        )
+        for score in (PLDA, AS_NORM)
+    ),
 )
 OTHER_LOSSES: tuple[Question, ...] = (
     *_on_encoder_of("binomial_deviance", (COSINE, AS_NORM, PLDA), {}),

@@ -27,17 +27,27 @@ def fixed_fields(run: Run, make_run, overrides: Sequence[str]) -> dict:
             value, which cannot be kept, or if it makes no run with them. It is
             tried at both ends of the ranges of all other values.
     """
+    import keras_tuner
+
     names = [
         override.partition("=")[0].removeprefix("training.")
         for override in overrides
     ]
     given = {name: _place(run, name) for name in names}
+    drawn = keras_tuner.HyperParameters()
+    make_run(drawn)
     fixed = {
         found.name: given[found.name][1]
-        for found in _drawn(make_run, {}).space
+        for found in drawn.space
         if found.name in given and isinstance(given[found.name][1], FIXED)
     }
-    made_runs = [_made(make_run, fixed, end) for end in ENDS]
+    made_runs = [
+        _made(
+            make_run,
+            {n.name: n.prob_to_value(end) for n in drawn.space} | fixed,
+        )
+        for end in ENDS
+    ]
     if all(isinstance(made, ValueError) for made in made_runs):
         raise made_runs[0]
     for made in made_runs:
@@ -54,10 +64,14 @@ def fixed_fields(run: Run, make_run, overrides: Sequence[str]) -> dict:
     return fixed
 
 
-def _made(make_run, fixed: dict, end: float) -> Run | ValueError:
-    """Returns the run of one end of all draws, or why there is none."""
+def _made(make_run, values: dict) -> Run | ValueError:
+    """Returns the run of some values, or why there is none."""
+    import keras_tuner
+
+    hyperparameters = keras_tuner.HyperParameters()
+    hyperparameters.values = values
     try:
-        return make_run(_drawn(make_run, fixed, end))
+        return make_run(hyperparameters)
     except ValueError as error:
         return error
 
@@ -70,23 +84,8 @@ def _place(run: Run, name: str) -> tuple:
     """
     found, value = None, config_of(run)
     for part in name.split("."):
-        found = value.get("name") if isinstance(value, Mapping) else MISSING
-        is_there = isinstance(value, Mapping) and part in value
-        value = value[part] if is_there else MISSING
+        section = value if isinstance(value, Mapping) else {}
+        if part != "name":  # the name is itself what an override sets
+            found = section.get("name")
+        value = section.get(part, MISSING)
     return found, value
-
-
-def _drawn(make_run, fixed: dict, end: float | None = None):
-    """Returns hyperparameters with fixed values, and one end of all others."""
-    import keras_tuner
-
-    found = keras_tuner.HyperParameters()
-    for name, value in fixed.items():
-        found.Fixed(name, value)
-    if end is None:
-        make_run(found)
-        return found
-    for each in _drawn(make_run, fixed).space:
-        if each.name not in fixed:
-            found.values[each.name] = each.prob_to_value(end)
-    return found

@@ -207,14 +207,19 @@ def _start(role: str, strategy: str) -> None:
         import tuning.tuner  # noqa: F401
 
 
-def _tuner(path: pathlib.Path, run: Run, draw, asked: dict):
+def _maker(run: Run, draw, asked: dict):
+    """Returns a function from hyperparameters to a run of this search."""
+    fixed = fixed_fields(run, run_maker(run, draw), asked["overrides"])
+    return run_maker(run, draw, fixed)
+
+
+def _tuner(path: pathlib.Path, make_run, asked: dict):
     import keras_tuner
 
     from tuning.tuner import Tuner
 
-    fixed = fixed_fields(run, run_maker(run, draw), asked["overrides"])
     return Tuner(
-        run_maker(run, draw, fixed),
+        make_run,
         recipe_name(asked["recipe"]),
         keras_tuner.Objective(asked["objective"], asked["direction"]),
         asked["num_trials"],
@@ -233,7 +238,7 @@ def _work(path: pathlib.Path, run: Run, draw, asked: dict) -> None:
     _wait_for_chief(path)
     contains_run(path, run, search=_same(asked))
     require_same_code(path, run)
-    _tuner(path, run, draw, asked).search()
+    _tuner(path, _maker(run, draw, asked), asked).search()
 
 
 def _lead(path: pathlib.Path, role: str, run: Run, draw, asked: dict) -> tuple:
@@ -250,11 +255,11 @@ def _lead(path: pathlib.Path, role: str, run: Run, draw, asked: dict) -> tuple:
         The tuner and the results.
     """
     is_claimed = contains_run(path, run, search=_same(asked))
+    make_run = _maker(run, draw, asked)
     if not is_claimed:
-        fixed_fields(run, run_maker(run, draw), asked["overrides"])
         _check_recipe(run, asked["objective"])
     claim(path, recipe_name(asked["recipe"]), run, search=_same(asked))
-    tuner = _tuner(path, run, draw, asked)
+    tuner = _tuner(path, make_run, asked)
     report = SearchReport(path, asked, tuner)
     try:
         if role == "alone":

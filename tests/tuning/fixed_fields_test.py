@@ -88,6 +88,8 @@ def test_a_schedule_that_the_space_draws_has_fields_of_its_own():
 
     _, fixed = found(["optimizer.learning_rate.decay_steps=1600"], space)
     assert fixed == {}
+    with pytest.raises(ValueError, match="learning_rate.name to 'Expon"):
+        found(["optimizer.learning_rate.name=CosineDecay"], space)
 
 
 def test_values_that_the_recipe_refuses_are_no_conflict():
