@@ -65,11 +65,8 @@ def disentangling(results: dict, dataset: str = "sprites/all_frames") -> str:
         results: Winners of disentangling by recipe and data set.
         dataset: Name of the data set.
     """
-    rows = {
-        name: results[recipe, dataset]
-        for recipe, name in winners.DISENTANGLING.items()
-        if (recipe, dataset) in results
-    }
+    rows = winners.disentangled(results, dataset)
+    rows |= winners.former_rows(dataset)
     ours = rows.pop(OURS)
     ratio = ratio_of_test_to_train(ours["config"])
     networks = untrained_networks.load()[dataset]

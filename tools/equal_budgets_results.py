@@ -11,6 +11,9 @@ from tools.run_files import run_config
 from tools.run_files import run_results
 
 RESULTS = ROOT / "benchmarks" / "results" / "equal_budgets"
+# Winners of searches that were run again, where another trial won.
+FORMER = RESULTS / "former"
+FORMER_WINNER = "former winner"
 # What must be equal for every method of a table.
 BUDGET = (
     "space",
@@ -59,6 +62,30 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 def load() -> dict[pathlib.Path, dict]:
     """Returns the result files, by path."""
     return kept_results(RESULTS)
+
+
+def disentangled(results: dict, dataset: str) -> dict[str, dict]:
+    """Returns the winners of disentangling on a data set, by their names."""
+    return {
+        name: results[recipe, dataset]
+        for recipe, name in DISENTANGLING.items()
+        if (recipe, dataset) in results
+    }
+
+
+def former_winners() -> dict[tuple[str, str], dict]:
+    """Returns former winners of disentangling by recipe and data set.
+
+    Their searches were run again, and another trial won.
+    """
+    files = of_evaluation(kept_results(FORMER), "disentanglement")
+    return of_folds.together(files)
+
+
+def former_rows(dataset: str) -> dict[str, dict]:
+    """Returns the former winners on a data set, by their names."""
+    found = disentangled(former_winners(), dataset)
+    return {f"{name}, {FORMER_WINNER}": row for name, row in found.items()}
 
 
 def of_evaluation(found: dict, name: str) -> dict[pathlib.Path, dict]:

@@ -51,9 +51,10 @@ def table(found: dict) -> str:
     for dataset, title, rows in _disentangled(found):
         parts += ["", f"### {title}: disentangling", ""]
         parts += _searches(found, rows, dataset)
-        parts += cross_validation_table.disentangling(rows)
+        every = rows | winners.former_rows(dataset)
+        parts += cross_validation_table.disentangling(every)
         parts += _untrained(dataset, rows)
-        parts += _checkpoints(title, rows)
+        parts += _checkpoints(title, every)
         parts += ["", _picture(dataset, "plane")]
     for dataset, title, rows in _retrieved(found):
         parts += ["", f"### {title}: recall of held-out classes, %", ""]
@@ -86,7 +87,8 @@ def figures(found: dict) -> dict:
 
     drawn = {}
     for dataset, title, rows in _disentangled(found):
-        drawn[_name(dataset, "plane")] = plane_figure(rows, title)
+        every = rows | winners.former_rows(dataset)
+        drawn[_name(dataset, "plane")] = plane_figure(every, title)
     for dataset, title, rows in _retrieved(found):
         drawn[_name(dataset, "recall")] = recall_figure(rows, title)
     runs = winners.verified(found)
@@ -102,11 +104,7 @@ def _disentangled(found: dict):
     files = winners.of_evaluation(found, "disentanglement")
     results = of_folds.together(files)
     for dataset, title in of_folds.DISENTANGLING.items():
-        rows = {
-            name: results[recipe, dataset]
-            for recipe, name in winners.DISENTANGLING.items()
-            if (recipe, dataset) in results
-        }
+        rows = winners.disentangled(results, dataset)
         if rows:
             yield dataset, title, rows
 

@@ -210,6 +210,14 @@ def _disentangling() -> str:
         name: folds.paired(own, (every[recipe, SPRITES], own[1]))
         for recipe, name in RIVALS.items()
     }
+    former = winners.former_winners()
+    pairs |= {
+        f"{name}, {winners.FORMER_WINNER}": folds.paired(
+            own, (former[recipe, SPRITES], own[1])
+        )
+        for recipe, name in RIVALS.items()
+        if (recipe, SPRITES) in former
+    }
     networks = untrained_networks.load()[SPRITES]
     pairs["no training (mean of ten networks)"] = (
         folds.by_fold(*own),

@@ -23,7 +23,9 @@ SETS = {WEAPON: "weapon visible", EVERY: "all frames"}
 LOSSES = ("triplet", "histogram")
 # In place of a loss: the mean of ten networks without training.
 UNTRAINED = "untrained"
-BESIDE = {loss: loss for loss in (*LOSSES, UNTRAINED)}
+BESIDE = {loss: loss for loss in (*LOSSES, UNTRAINED)} | {
+    f"{loss}_former_winner": f"{loss} (former winner)" for loss in LOSSES
+}
 BOTH_MEASURES = ("modularity", "explicitness")
 SHOWN = ("modularity", "modularity_corrected", "explicitness")
 ALONE = "single_dimension_auc"

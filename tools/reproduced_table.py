@@ -34,9 +34,16 @@ def table(rows: list[tuple]) -> str:
 
 
 def searched_results() -> dict:
-    """Returns the winners of equal searches, as `folds.load` does."""
+    """Returns the winners of equal searches, as `folds.load` does.
+
+    The recipe of a former winner ends with `_former_winner`.
+    """
     every = winners.load()
-    return folds.together(
+    former = {
+        (f"{recipe}_former_winner", dataset): results
+        for (recipe, dataset), results in winners.former_winners().items()
+    }
+    return former | folds.together(
         winners.of_evaluation(every, "disentanglement")
         | winners.of_evaluation(every, "retrieval")
     )

@@ -72,3 +72,25 @@ def test_a_winner_stands_against_the_same_loss_before():
     ]
     assert points > 0
     assert line.split(" | ")[-1].startswith(f"ahead: {points:+.1f} ± ")
+
+
+def test_a_former_winner_stays_in_the_table():
+    """Its search was run again: the row of the former winner stays."""
+    folder = equal_budgets_results.RESULTS
+    name = "-sprites-all_frames-seed_0.json"
+    files = f"sprites_f_statistic{name}", f"former/sprites_histogram{name}"
+    ours, former = (
+        json.loads((folder / file).read_text())["folds"] for file in files
+    )
+    explicitness = [
+        [run["evaluation"]["test"]["explicitness"] for run in folds.values()]
+        for folds in (ours, former)
+    ]
+    difference = np.mean(explicitness[0]) - np.mean(explicitness[1])
+    text = equal_budgets_answers.tables()["disentangling"]
+    (line,) = [
+        each
+        for each in text.splitlines()
+        if each.startswith("| histogram, former winner |")
+    ]
+    assert line.split(" | ")[3].startswith(f"ahead: {difference:+.3f} ± ")
