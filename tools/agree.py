@@ -121,11 +121,12 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
     from tools import sentinels
     from tools import study_files
 
-    path = RESULTS / file.parent.name / file.name
+    path = RESULTS / study_files.kept_path(file)
     if not study_files.is_study(file) or not path.is_file():
         print(
             f"error: no committed study is {file.parent.name}/{file.name}; "
-            f"expected a file in a folder {', '.join(study_files.FOLDERS)}",
+            f"expected a file in a folder {', '.join(study_files.FOLDERS)}; "
+            f"or a file {', '.join(study_files.SINGLE)} (.json)",
             file=sys.stderr,
         )
         return 2
@@ -145,7 +146,8 @@ def agree_study(file: pathlib.Path, tolerance: float, record: bool) -> int:
     rows = apart(*map(study_files.numbers, (kept, new)))
     if record:
         sentinels.record([sentinels.of_study(path, kept, new, rows, tolerance)])
-    return _say_all(f"{file.parent.name}/{file.stem}", path, rows, tolerance)
+    name = study_files.kept_path(file).with_suffix("")
+    return _say_all(name, path, rows, tolerance)
 
 
 def agree_best_trial(
@@ -177,7 +179,8 @@ def _protocol(study: dict) -> object:
     if study_files.is_search(study):
         return study_files.drawn(study)
     if "config" in study:
-        return key(study["recipe"], study["config"])
+        recipe = study.get("recipe") or study["encoder"]
+        return key(recipe, study["config"])
     return None
 
 

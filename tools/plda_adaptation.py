@@ -25,6 +25,7 @@ from tools.paired_difference import PairedDifference
 from tools.paired_difference import difference_table
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
+from tools.rerun_command import rerun_command
 from trainers.measures.standard_error import standard_error
 from trainers.workdirs.json_files import write_json
 
@@ -143,14 +144,20 @@ def _ratio() -> float:
     return ratio_of_test_to_train({"dataset": "mnist", "folds": folds})
 
 
+def command(found: dict) -> str:
+    """Returns one shell line that trains the encoder and repeats the study."""
+    workdir = f"runs/{found['encoder']}-seed_{found['config']['seed']}"
+    fold = found["config"]["folds"]["fold"]
+    train = rerun_command(
+        found["encoder"], found["config"], workdir, folds=[str(fold)]
+    )
+    return f"{train} && python -m tools.plda_adaptation {workdir}/fold_{fold}"
+
+
 def table(found: dict | None) -> str:
     """Returns the Markdown between the marks."""
-    command = (
-        "    python -m tools.plda_adaptation "
-        "runs/omniglot_verification_learned_distance-seed_0/fold_1"
-    )
     if found is None:
-        return f"Not run:\n\n{command}"
+        return "Not run:\n\n    python -m tools.plda_adaptation RUN"
     folds = found["folds"]
     by_score = {
         score: {fold: numbers[score] for fold, numbers in folds.items()}
@@ -185,7 +192,7 @@ def table(found: dict | None) -> str:
             f"Encoder: `{found['encoder']}`; commit {found['commit'][:7]}; "
             f"{found['processor']}{fingerprint}.",
             "",
-            command,
+            f"    {command(found)}",
         ]
     )
 

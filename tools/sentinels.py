@@ -88,16 +88,16 @@ def of_study(
     Raises:
         ValueError: If the code of the rerun had changes, or was not a checkout.
     """
-    of_rerun = study_files.measured(new)
-    for made in (of_rerun, new.get("training", of_rerun)):
+    of_rerun = study_files.makings(new)
+    for made in of_rerun:
         _require_clean(path.stem, made["commit"])
     return {
-        "table": path.parent.name,
+        "table": study_files.table_of(path),
         "file": str(path.relative_to(agree.RESULTS)),
         "command": study_files.command(path, committed),
         **_compared(rows, tolerance),
-        **_machine(of_rerun),
-        "cores_of_result": study_files.measured(committed)["cores"],
+        **_machine(of_rerun[0]),
+        "cores_of_result": study_files.makings(committed)[0]["cores"],
     }
 
 
@@ -131,9 +131,11 @@ def of_best_trial(
 
 
 def _compared(rows, tolerance) -> dict:
+    apart = [name for name, row in rows.items() if not row[2] <= tolerance]
     return {
         "numbers": len(rows),
-        "agree": sum(row[2] <= tolerance for row in rows.values()),
+        "agree": len(rows) - len(apart),
+        "differ": sorted(apart),
         "largest_difference": max(
             (row[2] for row in rows.values() if not math.isnan(row[2])),
             default=0.0,
@@ -200,8 +202,9 @@ def every_table() -> list[str]:
         if not study_files.is_study(path)
     }
     studies = {
-        path.parent.name
-        for path in agree.RESULTS.glob("*/*.json")
+        study_files.table_of(path)
+        for pattern in ("*.json", "*/*.json")
+        for path in agree.RESULTS.glob(pattern)
         if study_files.is_study(path)
     }
     return sorted(found | studies)

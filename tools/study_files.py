@@ -2,6 +2,7 @@
 
 The evaluation of a recipe does not measure these numbers: for example the
 promises of thresholds, or the ranks of losses. A random search is a study, too.
+Most studies have a folder of `benchmarks/results`, with a file for each run.
 A rerun of a study is a file with the same name in another folder, such as
 another checkout.
 """
@@ -10,7 +11,9 @@ import pathlib
 
 from tools import comparison_table
 from tools import out_of_distribution_table
+from tools import plda_adaptation
 from tools import search_table
+from tools import untrained_networks
 from tools.rerun_command import rerun_command
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
@@ -37,6 +40,11 @@ OTHERS = {
     ),
 }
 FOLDERS = sorted([*OF_TRAINED, *OF_EVALUATED, *OTHERS])
+# Studies of one file, directly in benchmarks/results, and their commands.
+SINGLE = {
+    "plda_adaptation": plda_adaptation.command,
+    "untrained_networks": untrained_networks.rerun_command,
+}
 # The section with what was measured; without it, the whole file.
 SECTIONS = ("study", out_of_distribution_table.SECTION)
 # Sections about the making of a file; their numbers are not compared.
@@ -54,7 +62,19 @@ ABOUT = (
 
 def is_study(path: pathlib.Path) -> bool:
     """Whether a result file is one of a study."""
-    return path.parent.name in FOLDERS
+    return path.parent.name in FOLDERS or path.stem in SINGLE
+
+
+def table_of(path: pathlib.Path) -> str:
+    """Names the group of tables of a study, by its folder or its file."""
+    return path.stem if path.stem in SINGLE else path.parent.name
+
+
+def kept_path(file: pathlib.Path) -> pathlib.PurePath:
+    """Returns the path of a study in benchmarks/results."""
+    if file.stem in SINGLE:
+        return pathlib.PurePath(file.name)
+    return pathlib.PurePath(file.parent.name, file.name)
 
 
 def measured(content: dict) -> dict:
@@ -77,7 +97,22 @@ def numbers(content: dict) -> dict[str, float]:
             if row.get("objective") is not None  # a failed trial has none
         }
     found = {n: v for n, v in measured(content).items() if n not in ABOUT}
-    return numbers_by_name(_without_lists(found))
+    return {
+        name: number
+        for name, number in numbers_by_name(_without_lists(found)).items()
+        if name.rpartition(".")[2] not in ABOUT
+    }
+
+
+def makings(content: dict) -> list[dict]:
+    """Returns the sections that say where and by which code they were made.
+
+    The measurement is the first, and its training may follow.
+    """
+    found = measured(content)
+    if "commit" in found:
+        return [found, content.get("training", found)]
+    return [made for of_data in found.values() for made in of_data.values()]
 
 
 def is_search(content: dict) -> bool:
@@ -105,6 +140,8 @@ def drawn(search: dict) -> dict:
 def command(path: pathlib.Path, content: dict) -> str:
     """Returns one shell line that repeats a study."""
     folder = path.parent.name
+    if path.stem in SINGLE:
+        return SINGLE[path.stem](content)
     if folder in OTHERS:
         return OTHERS[folder](path.stem, content)
     workdir = f"runs/{path.stem}"

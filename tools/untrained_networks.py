@@ -5,13 +5,15 @@
 The encoder of `sprites_f_statistic` embeds the test identities of folds 1 to 4
 with the random weights of each seed, as `trainers.evaluate` does for one seed.
 Writes `benchmarks/results/untrained_networks.json` after each fold, and
-continues an interrupted run. Then remake what shows these networks:
-`tools.cross_validation_table`, `tools.equal_budgets_table`,
-`tools.reproduced_table` and `tools.readme_results`.
+continues an interrupted run; `--file` names another file. Then remake what
+shows these networks: `tools.cross_validation_table`,
+`tools.equal_budgets_table`, `tools.reproduced_table` and
+`tools.readme_results`.
 """
 
 import argparse
 import json
+import pathlib
 import statistics
 import time
 
@@ -80,20 +82,29 @@ def evaluate(dataset: str, fold: str, seeds: range) -> dict:
     }
 
 
-def study(num_seeds: int) -> None:
+def study(num_seeds: int, path: pathlib.Path) -> None:
     """Evaluates the folds that have no result with as many seeds."""
-    found = load()
+    found = load(path)
     for dataset in DISENTANGLING:
         for fold in FOLDS:
             kept = found.setdefault(dataset, {})
             if len(kept.get(fold, {}).get("networks", ())) < num_seeds:
                 kept[fold] = evaluate(dataset, fold, range(num_seeds))
-                write_json(RESULT, found)
+                write_json(path, found)
 
 
-def load() -> dict[str, dict]:
+def load(path: pathlib.Path | None = None) -> dict[str, dict]:
     """Returns the result by data set and fold; empty if there is none."""
-    return json.loads(RESULT.read_text()) if RESULT.exists() else {}
+    path = path or RESULT
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def rerun_command(found: dict) -> str:
+    """Returns the command that measures all folds again, in another file."""
+    folds = next(iter(found.values()))
+    seeds = len(next(iter(folds.values()))["networks"])
+    file = f"runs/{RESULT.name}"
+    return f"{COMMAND.strip()} --seeds {seeds} --file {file}"
 
 
 def section(found: dict[str, dict], ours: dict[str, dict]) -> list[str]:
@@ -194,14 +205,21 @@ def main(words=None) -> None:
         metavar="N",
         help="seeds 0 to N - 1 (%(default)s)",
     )
+    parser.add_argument(
+        "--file",
+        type=pathlib.Path,
+        default=RESULT,
+        help="result file; another file repeats all folds (%(default)s)",
+    )
     arguments = parser.parse_args(words)
     if arguments.seeds < 1:
         parser.error(f"--seeds must be at least 1; received {arguments.seeds}")
     from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
-    study(arguments.seeds)
-    print(f"wrote {RESULT.relative_to(ROOT)}")
+    arguments.file.parent.mkdir(parents=True, exist_ok=True)
+    study(arguments.seeds, arguments.file)
+    print(f"wrote {arguments.file}")
 
 
 if __name__ == "__main__":

@@ -314,6 +314,29 @@ def test_every_study_has_numbers_and_a_command(folder):
         )
 
 
+@pytest.mark.parametrize("name", study_files.SINGLE)
+def test_a_study_of_one_file_is_compared(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(sentinels, "FILE", tmp_path / "sentinels.json")
+    content = json.loads((agree.RESULTS / f"{name}.json").read_text())
+    file = tmp_path / f"{name}.json"
+    file.write_text(json.dumps(content))
+    assert agree.main([str(file), "--record"]) == 0
+    (found,) = sentinels.load()
+    assert found["table"] == name and found["differ"] == []
+    assert found["command"] in sentinels.table([found])
+    assert f"python -m tools.{name}" in found["command"]
+    first = next(iter(study_files.numbers(content)))
+    *places, last = first.split(".")
+    section = content
+    for place in places:
+        section = section[place]
+    section[last] += 0.01
+    file.write_text(json.dumps(content))
+    assert agree.main([str(file), "--record"]) == 1
+    (found,) = sentinels.load()
+    assert found["differ"] == [first]
+
+
 def test_every_table_says_whether_it_was_rerun():
     between = read_between(sentinels.PAGE, sentinels.BEGIN, sentinels.END)
     assert between == sentinels.table(sentinels.load())

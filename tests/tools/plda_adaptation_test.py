@@ -6,6 +6,8 @@ from tests.read_between import read_between
 from tools import plda_adaptation
 from tools.paired_difference import as_cell
 from tools.paired_difference import paired_difference
+from trainers.config import load_recipe
+from trainers.workdirs.workdir import as_json
 
 DATA = {"data_fingerprint": "0123"}
 
@@ -34,7 +36,10 @@ def test_table_has_paired_differences():
         "0": {"cosine": 0.3, "PLDA of characters": 0.2, "adapted": 0.1},
         "1": {"cosine": 0.4, "PLDA of characters": 0.3, "adapted": 0.15},
     }
-    found = {"folds": folds, "encoder": "e", "commit": "0" * 40}
+    recipe = "omniglot_verification_learned_distance"
+    config = as_json(load_recipe(recipe, ["folds.fold=3", "seed=2"]))
+    found = {"folds": folds, "encoder": recipe, "commit": "0" * 40}
+    found["config"] = config
     text = plda_adaptation.table({**found, "processor": "p"})
     # A fold of MNIST tests two digits and trains on six.
     expected = paired_difference(
@@ -45,6 +50,9 @@ def test_table_has_paired_differences():
     assert plda_adaptation.differences(found)["adapted"] == expected
     printed = plda_adaptation.table({**found, "processor": "p"} | DATA)
     assert "; p; data 0123.\n" in printed
+    run = "runs/omniglot_verification_learned_distance-seed_2"
+    assert f"--config.seed=2 --workdir {run}" in printed
+    assert "--folds 3 " in printed and printed.endswith(f" {run}/fold_3")
 
 
 def test_the_page_has_the_table():
