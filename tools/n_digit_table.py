@@ -6,6 +6,7 @@ A FOLDER is a workdir. The script first copies its numbers to
 `benchmarks/results/n_digit`. It then makes the tables from these files only.
 """
 
+import itertools
 import pathlib
 import statistics
 
@@ -20,6 +21,7 @@ from tools.keep_result import kept_results
 from tools.keep_result import results_of
 from tools.n_digit_grid import CELLS
 from tools.n_digit_grid import PUBLISHED
+from tools.paired_difference import difference_table
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.run_files import run_config
@@ -192,11 +194,44 @@ def held_out_table(runs: dict[tuple, list[dict]]) -> str:
             )
             + f" | {100 * training['best_value']:.1f} |"
         )
+    lines += _of_corruption([*found.values()])
     training = [run["training"] for run in found.values()]
     lines += ["", f"Commit {commits(training)}; {hardware(training)}."]
     kept = kept_results(RESULTS).items()
     ours = {p.stem: run for p, run in kept if HELD_OUT in run["recipe"]}
     return "\n".join([*lines, *_commands(ours)])
+
+
+def _of_corruption(runs: list[dict]) -> list[str]:
+    """What more corruption in training changes, by learning rate."""
+    by_rate: dict = {}
+    for run in runs:
+        config = config_of(run)
+        rate = config["optimizer"]["learning_rate"]["initial_learning_rate"]
+        share = config["preprocess"]["probability"]
+        of_share = by_rate.setdefault(rate, {}).setdefault(share, {})
+        of_share[run["seed"]] = run["evaluation"]["validation"]
+    names = n_digit_grid.CONDITIONS
+    pairs = {
+        f"{most:g} minus {least:g}, rate {rate:g}": [
+            (_accuracy(of[most], name), _accuracy(of[least], name))
+            for name in names
+        ]
+        for rate, of in by_rate.items()
+        for least, most in itertools.pairwise(sorted(of))
+    }
+    if not pairs:
+        return []
+    headings = [f"{name.replace('_', ' ')}, points" for name in names]
+    return [
+        "",
+        "Share of digits that are corrupted in training:",
+        *difference_table(None, headings, pairs, None, 1, 100, "seeds"),
+    ]
+
+
+def _accuracy(by_seed: dict, condition: str) -> dict:
+    return {seed: run[condition]["accuracy"] for seed, run in by_seed.items()}
 
 
 def _commands(runs: dict[str, dict]) -> list[str]:

@@ -46,7 +46,8 @@ load = functools.partial(results_of, RESULTS)
 
 def recipe(num_support: int, method: str, condition: str, dim: int = 2) -> str:
     """Returns the recipe whose model is tested under a condition."""
-    ending = "" if condition == "clean" else "_corrupted"
+    # Only models of two dimensions are trained on corrupted images.
+    ending = "_corrupted" if condition != "clean" and dim == 2 else ""
     return f"omniglot_{num_support}_shot_dim_{dim}_{method}{ending}"
 
 
@@ -83,13 +84,17 @@ def table(results: list[dict]) -> str:
         for method in METHODS
     ]
     lines += [
-        _row(chosen, "clean", method, None, NOT_PUBLISHED_DIM)
+        _row(chosen, condition, method, None, NOT_PUBLISHED_DIM)
+        for condition in CONDITIONS
         for method in METHODS
     ]
     lines += ["", f"| SPE - PN, points | {head} | mean |"]
     lines += ["|---|" + "---:|" * 5]
     lines += [_differences(chosen, condition) for condition in CONDITIONS]
-    lines += [_differences(chosen, "clean", NOT_PUBLISHED_DIM)]
+    lines += [
+        _differences(chosen, condition, NOT_PUBLISHED_DIM)
+        for condition in CONDITIONS
+    ]
     lines += ["", *budgets(chosen)]
     training = [run["training"] for runs in chosen.values() for run in runs]
     if training:

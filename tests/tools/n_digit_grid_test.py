@@ -5,6 +5,7 @@ import json
 import statistics
 
 import pytest
+from scipy import stats
 
 from tests.read_between import read_between
 from tools import n_digit_grid as grid
@@ -194,6 +195,30 @@ def test_runs_of_studies_have_tables_of_their_own(study_results):
     ) in text
     assert text.count("trainers.train") == 1
     assert "--config.preprocess.probability=0.5" in text
+
+
+def test_more_corruption_is_compared_by_rate_and_seed(monkeypatch, tmp_path):
+    monkeypatch.setattr(n_digit_table, "RESULTS", tmp_path)
+    accuracies = {(0.2, 0): 0.5, (0.2, 1): 0.6, (0.5, 0): 0.54, (0.5, 1): 0.67}
+    recipe = f"{SPE}_held_out_numbers"
+    runs = {}
+    for (share, seed), accuracy in accuracies.items():
+        fields = [f"preprocess.probability={share}", f"seed={seed}"]
+        made = json.loads(COMMITTED.read_text()) | {"recipe": recipe}
+        made["config"] = recipe_fields(load_recipe(recipe, fields))
+        cell = {"accuracy": accuracy, "interval": 0.01}
+        made["evaluation"] = {
+            "validation": dict.fromkeys(grid.CONDITIONS, cell)
+        }
+        made["training"]["best_value"] = 0.7
+        key = f"{recipe} {fields[0]}", 0.003
+        runs.setdefault(key, []).append(made | {"seed": seed})
+    text = n_digit_table.held_out_table(runs)
+    # Differences of 4 and 7 points.
+    p = stats.ttest_rel([0.54, 0.67], [0.5, 0.6]).pvalue
+    cell = f"+5.5 ± 1.5 ({f'{p:.3f}'.removeprefix('0')})"
+    row = f"| 0.5 minus 0.2, rate 0.003 | 2 | {cell} | {cell} | {cell} |"
+    assert row in text.splitlines()
 
 
 def test_the_page_has_the_held_out_numbers():
