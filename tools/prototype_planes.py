@@ -59,6 +59,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
         "recipe": results["recipe"],
         "config": config,
         "training": results["training"],
+        "data_fingerprint": results["data_fingerprint"],
     }
     path = RESULTS / f"{name}.json"
     keep_result(path, {"picture_of": origin}, replace=replace)
@@ -135,7 +136,8 @@ def text(found: dict[str, dict]) -> str:
         lines += [
             f"{ABOUT[name]}: `{origin['recipe']}`, seed "
             f"{origin['config']['seed']}, {origin['training']['steps']:,} "
-            f"episodes, commit {origin['training']['commit'][:7]}.",
+            f"episodes, commit {origin['training']['commit'][:7]}"
+            f"{_data(origin)}.",
             "",
             f"![{ABOUT[name]}](../figures/{name}.png)",
             "",
@@ -143,6 +145,12 @@ def text(found: dict[str, dict]) -> str:
             "",
         ]
     return "\n".join(lines).rstrip()
+
+
+def _data(origin: dict) -> str:
+    """The data; two pictures are older than its fingerprint."""
+    data = origin.get("data_fingerprint")
+    return f", data {data}" if data else ""
 
 
 def main() -> None:

@@ -271,7 +271,7 @@ def test_a_plane_of_numbers_is_copied(tmp_path, monkeypatch):
     recipe = sampler_series.NUMBERS
     config = recipe_fields(load_recipe(recipe))
     (run / "config.json").write_text(json.dumps({"config": config}))
-    results = {"recipe": recipe, "training": TRAINING}
+    results = {"recipe": recipe, "training": TRAINING, "data_fingerprint": "ab"}
     (run / "results.json").write_text(json.dumps(results))
     (run / "embedding.png").write_bytes(b"a picture")
     for name in ("RESULTS", "FIGURES"):
@@ -282,7 +282,9 @@ def test_a_plane_of_numbers_is_copied(tmp_path, monkeypatch):
     assert list(prototype_planes.load()) == [kept.stem]
     text = prototype_planes.text(prototype_planes.load())
     assert f"../figures/{kept.name}" in text
-    assert f"`{recipe}`, seed 0, 2,000 episodes, commit 0123456." in text
+    assert (
+        f"`{recipe}`, seed 0, 2,000 episodes, commit 0123456, data ab." in text
+    )
 
 
 def test_only_planes_are_drawn(tmp_path):
