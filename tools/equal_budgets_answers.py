@@ -66,7 +66,7 @@ def disentangling(results: dict, dataset: str = "sprites/all_frames") -> str:
         dataset: Name of the data set.
     """
     rows = winners.disentangled(results, dataset)
-    rows |= winners.former_rows(dataset)
+    rows |= winners.former_disentangled(dataset)
     ours = rows.pop(OURS)
     ratio = ratio_of_test_to_train(ours["config"])
     networks = untrained_networks.load()[dataset]
@@ -103,16 +103,20 @@ def retrieval(before: dict, after: dict) -> str:
     for dataset, title in RETRIEVAL.items():
         rows = of_folds.rankings(
             of_folds.retrieved(after, dataset, winners.RETRIEVING)
+            | winners.former_retrieved(dataset)
         )
         if OURS in rows:
             columns[title] = (
                 rows,
                 of_folds.rankings(of_folds.retrieved(before, dataset)),
             )
-    recipes = {winners.WIDE_WINNER: WIDE_RECIPE}
     losses = [*dict.fromkeys(n for rows, _ in columns.values() for n in rows)]
+    recipes = {
+        loss: loss.removesuffix(f", {winners.FORMER_WINNER}") for loss in losses
+    } | {winners.WIDE_WINNER: WIDE_RECIPE}
+    every_ours = (OURS, f"{OURS}, {winners.FORMER_WINNER}", winners.WIDE_WINNER)
     lines = []
-    for ours in (OURS, winners.WIDE_WINNER):
+    for ours in every_ours:
         if ours not in losses:
             continue
         lines.append(
@@ -122,9 +126,7 @@ def retrieval(before: dict, after: dict) -> str:
                 for rows, _ in columns.values()
             ]
         )
-        rivals = [
-            loss for loss in losses if loss not in (OURS, winners.WIDE_WINNER)
-        ]
+        rivals = [loss for loss in losses if loss not in every_ours]
         rivals += [OURS] * (ours != OURS)
         lines += [
             [f"{ours} against {loss}"]
@@ -134,12 +136,12 @@ def retrieval(before: dict, after: dict) -> str:
     lines += [
         [f"{loss}: the winner against the recipe's values"]
         + [
-            _against(rows, loss, old, recipes.get(loss, loss))
+            _against(rows, loss, old, recipes[loss])
             for rows, old in columns.values()
         ]
         for loss in losses
     ]
-    return _table(["", *columns], lines)
+    return _table(["", *columns], [line for line in lines if any(line[1:])])
 
 
 def _against(rows: dict, name: str, others: dict, other: str) -> str:

@@ -11,7 +11,7 @@ from tools.run_files import run_config
 from tools.run_files import run_results
 
 RESULTS = ROOT / "benchmarks" / "results" / "equal_budgets"
-# Winners of searches that were run again, where another trial won.
+# Former winners of searches that were run again.
 FORMER = RESULTS / "former"
 FORMER_WINNER = "former winner"
 # What must be equal for every method of a table.
@@ -74,18 +74,26 @@ def disentangled(results: dict, dataset: str) -> dict[str, dict]:
 
 
 def former_winners() -> dict[tuple[str, str], dict]:
-    """Returns former winners of disentangling by recipe and data set.
+    """Returns former winners by recipe and data set.
 
-    Their searches were run again, and another trial won.
+    Their searches were run again, with other scores.
     """
-    files = of_evaluation(kept_results(FORMER), "disentanglement")
-    return of_folds.together(files)
+    return of_folds.together(kept_results(FORMER))
 
 
-def former_rows(dataset: str) -> dict[str, dict]:
-    """Returns the former winners on a data set, by their names."""
-    found = disentangled(former_winners(), dataset)
-    return {f"{name}, {FORMER_WINNER}": row for name, row in found.items()}
+def former_disentangled(dataset: str) -> dict[str, dict]:
+    """Returns the former winners of disentangling, by their names."""
+    return _as_former(disentangled(former_winners(), dataset))
+
+
+def former_retrieved(dataset: str) -> dict[str, dict]:
+    """Returns the former winners of retrieval, by their names."""
+    found = of_folds.retrieved(former_winners(), dataset, RETRIEVING)
+    return _as_former(found)
+
+
+def _as_former(rows: dict[str, dict]) -> dict[str, dict]:
+    return {f"{name}, {FORMER_WINNER}": row for name, row in rows.items()}
 
 
 def of_evaluation(found: dict, name: str) -> dict[pathlib.Path, dict]:

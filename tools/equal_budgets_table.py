@@ -51,7 +51,7 @@ def table(found: dict) -> str:
     for dataset, title, rows in _disentangled(found):
         parts += ["", f"### {title}: disentangling", ""]
         parts += _searches(found, rows, dataset)
-        every = rows | winners.former_rows(dataset)
+        every = rows | winners.former_disentangled(dataset)
         parts += cross_validation_table.disentangling(every)
         parts += _untrained(dataset, rows)
         parts += _checkpoints(title, every)
@@ -59,7 +59,9 @@ def table(found: dict) -> str:
     for dataset, title, rows in _retrieved(found):
         parts += ["", f"### {title}: recall of held-out classes, %", ""]
         parts += _searches(found, rows, dataset)
-        parts += cross_validation_table.retrieval(rows)
+        parts += cross_validation_table.retrieval(
+            rows | winners.former_retrieved(dataset)
+        )
         parts += gap(of_folds.retrieved(of_folds.load(), dataset), rows)
         parts += ["", _picture(dataset, "recall")]
     runs = winners.verified(found)
@@ -87,10 +89,11 @@ def figures(found: dict) -> dict:
 
     drawn = {}
     for dataset, title, rows in _disentangled(found):
-        every = rows | winners.former_rows(dataset)
+        every = rows | winners.former_disentangled(dataset)
         drawn[_name(dataset, "plane")] = plane_figure(every, title)
     for dataset, title, rows in _retrieved(found):
-        drawn[_name(dataset, "recall")] = recall_figure(rows, title)
+        every = rows | winners.former_retrieved(dataset)
+        drawn[_name(dataset, "recall")] = recall_figure(every, title)
     runs = winners.verified(found)
     for dataset, protocol in dict.fromkeys(key[:2] for key in runs):
         drawn[_name(dataset, "eer")] = error_figure(

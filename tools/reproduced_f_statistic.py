@@ -40,6 +40,10 @@ RETRIEVED = {
     ("omniglot", "omniglot"): "Omniglot",
 }
 RIVALS = ("histogram", "triplet", "lifted_structure", "binomial_deviance")
+RECALLED = {loss: loss.replace("_", " ") for loss in RIVALS} | {
+    f"{loss}_former_winner": f"{loss.replace('_', ' ')} (former winner)"
+    for loss in RIVALS
+}
 # Folds of a difference, unless a row says otherwise.
 USUAL = 4
 BETAS = (1, 2, 4, 8)
@@ -101,10 +105,8 @@ class Differences:
         for (prefix, data), where in RETRIEVED.items():
             prefix = f"{prefix}_retrieval"
             cells = {
-                loss.replace("_", " "): self.of(
-                    loss, data, "recall_at_1", prefix, first
-                )
-                for loss in RIVALS
+                shown: self.of(loss, data, "recall_at_1", prefix, first)
+                for loss, shown in RECALLED.items()
             }
             if text := listed(cells, 1, 100):
                 parts.append(f"{where}: {text}")
