@@ -203,7 +203,7 @@ def held_out_table(runs: dict[tuple, list[dict]]) -> str:
 
 
 def _of_corruption(runs: list[dict]) -> list[str]:
-    """What more corruption in training changes, by learning rate."""
+    """Differences of more corruption in training, by learning rate."""
     by_rate: dict = {}
     for run in runs:
         config = config_of(run)
