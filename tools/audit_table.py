@@ -98,6 +98,13 @@ def fingerprints() -> Count:
         for path in (agree.RESULTS / folder).glob("*.json"):
             content = json.loads(path.read_text())
             by_file[path] = ["data_fingerprint" in content]
+    for name in study_files.SINGLE:
+        path = agree.RESULTS / f"{name}.json"
+        made = study_files.makings(json.loads(path.read_text()))
+        by_file[path] = ["data_fingerprint" in section for section in made]
+    for path in (agree.RESULTS / "planes").glob("*.json"):
+        content = json.loads(path.read_text())["picture_of"]
+        by_file[path] = ["data_fingerprint" in content]
     for path in (agree.RESULTS / "comparisons").glob("*.json"):
         content = json.loads(path.read_text())
         by_file[path] = ["data_fingerprints" in content]

@@ -43,7 +43,7 @@ FOLDERS = sorted([*OF_TRAINED, *OF_EVALUATED, *OTHERS])
 # Studies of one file, directly in benchmarks/results, and their commands.
 SINGLE = {
     "plda_adaptation": plda_adaptation.command,
-    "untrained_networks": untrained_networks.rerun_command,
+    "untrained_networks": untrained_networks.command,
 }
 # The section with what was measured; without it, the whole file.
 SECTIONS = ("study", out_of_distribution_table.SECTION)

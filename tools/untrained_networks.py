@@ -99,7 +99,7 @@ def load(path: pathlib.Path | None = None) -> dict[str, dict]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def rerun_command(found: dict) -> str:
+def command(found: dict) -> str:
     """Returns the command that measures all folds again, in another file."""
     folds = next(iter(found.values()))
     seeds = len(next(iter(folds.values()))["networks"])
@@ -209,7 +209,7 @@ def main(words=None) -> None:
         "--file",
         type=pathlib.Path,
         default=RESULT,
-        help="result file; another file repeats all folds (%(default)s)",
+        help="result file; in a new one, all folds are run (%(default)s)",
     )
     arguments = parser.parse_args(words)
     if arguments.seeds < 1:
@@ -218,8 +218,12 @@ def main(words=None) -> None:
 
     import_tensorflow()
     arguments.file.parent.mkdir(parents=True, exist_ok=True)
+    before = load(arguments.file)
     study(arguments.seeds, arguments.file)
-    print(f"wrote {arguments.file}")
+    if load(arguments.file) == before:
+        print(f"{arguments.file} already has all folds; nothing was run")
+    else:
+        print(f"wrote {arguments.file}")
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ def soft_contrastive(num_digits: int, dim: int):
     The published baseline: hedged instances with points instead of Gaussians.
     In an episode, a query gets the class of the support that matches it best;
     `leave_one_out_accuracy` follows the published rule. The learning rate is
-    the rounded value of the best trial of a search on two digits in two
+    the rounded value of the best trial of a former search on two digits in two
     dimensions (docs/results/n_digit.md).
     """
     config = _common(num_digits, dim, gaussian=False, learning_rate=3e-3)
