@@ -98,8 +98,9 @@ def fingerprints() -> Count:
         for path in (agree.RESULTS / folder).glob("*.json"):
             content = json.loads(path.read_text())
             by_file[path] = ["data_fingerprint" in content]
-    for name in study_files.SINGLE:
-        path = agree.RESULTS / f"{name}.json"
+    for path in agree.RESULTS.glob("*.json"):
+        if path.stem not in study_files.SINGLE:
+            continue
         made = study_files.makings(json.loads(path.read_text()))
         by_file[path] = ["data_fingerprint" in section for section in made]
     for path in (agree.RESULTS / "planes").glob("*.json"):
