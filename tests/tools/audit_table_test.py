@@ -50,6 +50,18 @@ def test_fingerprints_are_counted_by_file(monkeypatch, tmp_path):
         for number, content in enumerate(contents):
             path = tmp_path / folder / f"{number}.json"
             path.write_text(json.dumps(content))
+    of_folds = [{"commit": "2", "data_fingerprint": "01"}, {"commit": "2"}]
+    for name, content in {
+        "planes/numbers": {"picture_of": {"data_fingerprint": "01"}},
+        "untrained_networks": {
+            "sprites": dict(zip("12", of_folds, strict=True))
+        },
+        "plda_adaptation": of_folds[0],
+        "another": {},
+    }.items():
+        path = tmp_path / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(content))
     runs = [
         ("a", {"data_fingerprint": "01"}),
         ("a", {}),
@@ -63,7 +75,7 @@ def test_fingerprints_are_counted_by_file(monkeypatch, tmp_path):
     )
     assert (
         audit_table.state(audit_table.fingerprints)
-        == "4 of 9 files of evaluations, searches and other studies have one"
+        == "6 of 12 files of evaluations, searches and other studies have one"
     )
 
 
