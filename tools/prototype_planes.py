@@ -148,7 +148,7 @@ def text(found: dict[str, dict]) -> str:
 
 
 def _data(origin: dict) -> str:
-    """The data, for pictures that are not older than its fingerprint."""
+    """The data of a picture; empty if its file has no fingerprint."""
     data = origin.get("data_fingerprint")
     return f", data {data}" if data else ""
 
