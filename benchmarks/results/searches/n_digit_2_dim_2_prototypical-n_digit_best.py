@@ -1,7 +1,7 @@
 """The best of 12 trials of a random search.
 
 Recipe: n_digit_2_dim_2_prototypical; space: n_digit; trial 08.
-val_few_shot_accuracy: 0.792286, in epoch 7 of 8.
+val_few_shot_accuracy: 0.791429, in epoch 7 of 8.
 
     optimizer.learning_rate = 0.008433633337952192
 """
@@ -27,6 +27,7 @@ def get_config():
          'precision': 'float32',
          'strategy': 'one',
          'initial_weights': '',
+         'freeze_encoder': False,
          'batches': {'name': 'episodes',
                      'num_classes': 70,
                      'num_query': 5,
@@ -41,7 +42,7 @@ def get_config():
                                          'decay_steps': 1600,
                                          'initial_learning_rate': 0.008433633337952192}},
          'loss': {'name': 'PrototypicalLoss', 'num_support': 5},
-         'evaluation': {'name': 'few_shot',
+         'evaluation': {'name': 'n_digit_few_shot',
                         'splits': ('test_seen', 'test_unseen'),
                         'num_classes': (70, 30),
                         'num_support': 50,
@@ -56,5 +57,6 @@ def get_config():
                         'num_support': 50,
                         'num_query': 5,
                         'num_episodes': 10,
-                        'num_samples': 50}}
+                        'num_samples': 50},
+         'cache_dir': ''}
     )
